@@ -103,8 +103,8 @@ type Task struct {
 	// With Wipe the agent removes the volumes of the ordinal's claims once the container is gone, before it forgets
 	// the task.
 	Wipe bool `json:"wipe,omitempty"`
-	// Leftover is set on an ordinal's task whose slot was given to another task before its node had cleared it, because a
-	// person said that the node is off. It is kept until the node has removed its container.
+	// Leftover is set on an ended task that nothing waits for: its node didn't answer when its ordinal was given to
+	// another task, or its object was deleted. It is kept until the node has removed its container.
 	Leftover bool `json:"leftover,omitempty"`
 	// Monitor is the time for which an incarnation must have run before its agent inspects it again and reports it
 	// steady, as the strategy said when the task was made; empty if nothing waits for that.

@@ -232,6 +232,8 @@ type ResumeResult struct {
 	Stopped []string `json:"stopped,omitempty"`
 	// Unknown still run, quarantined.
 	Unknown []string `json:"unknown,omitempty"`
+	// Absent are the nodes that weren't connected: what runs there was not compared with the store.
+	Absent []string `json:"absent,omitempty"`
 }
 
 // HeaderStale is set on the answer of a read that may lack what another server has stored before, with the reason.

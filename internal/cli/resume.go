@@ -36,7 +36,8 @@ func (a *app) resumeCommand() *cobra.Command {
 			for _, part := range []struct {
 				names []string
 				what  string
-			}{{result.Adopted, "adopted"}, {result.Stopped, "stopped"}, {result.Unknown, "left running, quarantined"}} {
+			}{{result.Adopted, "adopted"}, {result.Stopped, "stopped"}, {result.Unknown, "left running, quarantined"},
+				{result.Absent, "nodes that were not connected, and so not compared"}} {
 				if len(part.names) > 0 {
 					fmt.Fprintf(a.out, "%s: %s\n", part.what, printable(strings.Join(part.names, ", "), ""))
 				}

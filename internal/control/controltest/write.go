@@ -79,3 +79,20 @@ func (w *World) Condition(ref api.Ref, conditions []api.Condition, kind string, 
 		w.Errorf("%s: condition %s is %+v; want %s, %s", ref, kind, c, want, reason)
 	}
 }
+
+// ConfirmDown writes what `tend nodes confirm-down` does.
+func (w *World) ConfirmDown(node string) {
+	w.Helper()
+	w.Write(func(txn *records.Txn) {
+		for _, task := range w.Snapshot().TasksOn(node) {
+			status := api.TaskStatus{ID: task.Value.ID, Node: node}
+			if read := w.Snapshot().TaskStatus(status.ID); read.Exists() {
+				status = *read.Value
+			}
+			if !status.State.Terminal() {
+				status.State, status.Reason, status.FinishedAt = api.TaskFailed, api.ReasonNodeDown, time.Now().UTC()
+				txn.Put(records.TaskStatusKey(status.ID), status)
+			}
+		}
+	})
+}

@@ -119,7 +119,7 @@ func (o *ordered) retire(s *Slot, reason string, next int) {
 }
 
 // gone reports whether nothing keeps the ordinal's next task from being created: nothing is left of its container, so
-// that its name is free; or a person said that its node is off, and another node takes the next task.
+// that its name is free; or it has ended, its node doesn't answer, and another node takes the next task.
 func gone(s *Slot) bool {
 	cleared := !s.Placed || s.Desired == api.DesiredRemoved && !s.Observed
 	return !s.wanted() && (cleared || s.Away && s.Elsewhere)

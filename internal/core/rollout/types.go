@@ -76,8 +76,8 @@ type Slot struct {
 	// container runs is unknown. Reason, Message and Next are about the node then.
 	Lost bool
 	// Off is set once a person said that the slot's node is off, and so that its task has ended: that isn't a failure
-	// of what it ran. Away is set with it until the node answers again. Reason, Message and Next are about the node
-	// then.
+	// of what it ran. Away is set with it, and once it has ended in another way, while the node doesn't answer: what
+	// is left of it may stay. Reason, Message and Next are about the node then.
 	Off, Away bool
 	// Misplaced says why the slot's node may not keep it, though it runs there: it was drained, or no longer meets the
 	// constraints. Empty if it may.

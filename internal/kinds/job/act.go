@@ -118,7 +118,7 @@ type writes struct {
 	at    control.Observation
 	o     observed
 	txn   *records.Txn
-	tasks map[string]records.Read[api.Task]
+	tasks map[string]owner.Task
 	slots *owner.Slots
 	runs  *history
 	// minted is set once the fresh release is among the writes.
@@ -130,11 +130,11 @@ func begin(at control.Observation, o observed, actions []timetable.Action) *writ
 	if len(actions) > 0 {
 		site = string(actions[0].Verb)
 	}
-	w := &writes{at: at, o: o, runs: newHistory(o), tasks: map[string]records.Read[api.Task]{}}
+	w := &writes{at: at, o: o, runs: newHistory(o), tasks: map[string]owner.Task{}}
 	w.slots = owner.NewSlots(at.NewSlot, o.tasks)
 	w.txn = records.NewTxn(string(o.ref.Kind) + "." + site)
 	for _, t := range o.tasks {
-		w.tasks[t.Desired.Value.ID] = t.Desired
+		w.tasks[t.Desired.Value.ID] = t
 	}
 	owner.Guard(w.txn, o.tasks)
 	return w
@@ -149,7 +149,7 @@ func (w *writes) write(a timetable.Action, t owner.Target) {
 	case timetable.StartAttempt:
 		w.start(a, t)
 	case timetable.StopAttempt:
-		w.txn.RaiseTask(w.tasks[a.Task], api.DesiredShutdown, a.Reason, w.at.Now)
+		w.txn.RaiseTask(w.tasks[a.Task].Desired, api.DesiredShutdown, a.Reason, w.at.Now)
 	case timetable.FinishRun:
 		w.runs.finish(a, w.at.Now)
 	case timetable.CorrectRun:
@@ -157,9 +157,9 @@ func (w *writes) write(a timetable.Action, t owner.Target) {
 	case timetable.PruneRun:
 		w.runs.prune(a.Run)
 	case timetable.RemoveTask:
-		w.txn.RaiseTask(w.tasks[a.Task], api.DesiredRemoved, a.Reason, w.at.Now)
+		w.txn.RaiseTask(w.tasks[a.Task].Desired, api.DesiredRemoved, a.Reason, w.at.Now)
 	case timetable.ForgetTask:
-		w.txn.ForgetTask(w.tasks[a.Task])
+		owner.Forget(w.txn, w.tasks[a.Task])
 	case timetable.MarkMissed: // the plan's timeline counts it, and the status shows that
 	}
 }

@@ -461,3 +461,26 @@ func TestAJobThatRanRestsOverReports(t *testing.T) {
 		l.RestsOverReports(Kind(l.Deps(), Options{Kind: mail.Kind}))
 	})
 }
+
+// TestADeletedJobPassesANodeThatIsOff: what is left there is a leftover, which the node clears when it answers.
+func TestADeletedJobPassesANodeThatIsOff(t *testing.T) {
+	inHarness(t, func(l *harness) {
+		l.Node.Set(func(n *controltest.Node) { n.Lasts = time.Hour })
+		l.Put(jobOf("mail:1"), mail)
+		l.ask(mail, "m-1")
+		l.Pass(10 * time.Second)
+		l.Node.Set(func(n *controltest.Node) { n.Cut = true })
+		l.SetNode("n1", false)
+		l.Pass(time.Minute)
+		l.Delete(mail)
+		l.Pass(time.Minute)
+		if !l.Snapshot().Object(mail).Exists() {
+			t.Fatal("it doesn't wait for a run that may go on")
+		}
+		l.ConfirmDown("n1")
+		l.Pass(time.Second)
+		if left := l.Snapshot().LeftoversOf(mail); l.Snapshot().Object(mail).Exists() || len(left) != 1 {
+			t.Errorf("%+v; leftovers %v", l.Snapshot().Object(mail).Value, left)
+		}
+	})
+}

@@ -49,7 +49,7 @@ func (c *jobs) step(at control.Observation) (control.Step, error) {
 	if err != nil {
 		return refuse(at, o, err)
 	}
-	if o.deleting() && len(o.tasks) == 0 {
+	if o.deleting() && len(o.tasks) == 0 && !owner.Clearing(at.Snapshot, o.ref) {
 		return control.Finalize(at), nil
 	}
 	a, err := c.assess(at.Snapshot, o, at.Now)

@@ -99,7 +99,7 @@ type writes struct {
 	o     observed
 	a     assessment
 	txn   *records.Txn
-	tasks map[string]records.Read[api.Task]
+	tasks map[string]owner.Task
 	slots *owner.Slots
 }
 
@@ -110,11 +110,11 @@ func begin(at control.Observation, o observed, a assessment) *writes {
 	} else if from := o.before().Phase; from != a.plan.Phase {
 		site = strings.ToLower(string(a.plan.Phase))
 	}
-	w := &writes{at: at, o: o, a: a, tasks: map[string]records.Read[api.Task]{}}
+	w := &writes{at: at, o: o, a: a, tasks: map[string]owner.Task{}}
 	w.slots = owner.NewSlots(at.NewSlot, o.tasks)
 	w.txn = records.NewTxn("lab."+site).If(records.LabKey(o.ref), o.orders.Modified)
 	for _, t := range o.tasks {
-		w.tasks[t.Desired.Value.ID] = t.Desired
+		w.tasks[t.Desired.Value.ID] = t
 	}
 	owner.Guard(w.txn, o.tasks)
 	return w
@@ -127,11 +127,11 @@ func (w *writes) write(a lab.Action, status *api.LabStatus) {
 	case lab.StartTask:
 		w.start(a, status)
 	case lab.StopTask:
-		w.txn.RaiseTask(w.tasks[a.Task], api.DesiredShutdown, a.Reason, w.at.Now)
+		w.txn.RaiseTask(w.tasks[a.Task].Desired, api.DesiredShutdown, a.Reason, w.at.Now)
 	case lab.RemoveTask:
-		w.txn.RaiseTask(w.tasks[a.Task], api.DesiredRemoved, a.Reason, w.at.Now)
+		w.txn.RaiseTask(w.tasks[a.Task].Desired, api.DesiredRemoved, a.Reason, w.at.Now)
 	case lab.ForgetTask:
-		w.txn.ForgetTask(w.tasks[a.Task])
+		owner.Forget(w.txn, w.tasks[a.Task])
 	}
 }
 

@@ -62,7 +62,7 @@ func (c *labs) step(at control.Observation) (control.Step, error) {
 	if err != nil {
 		return o.refuse(err, at.Now)
 	}
-	if o.deleting() && len(o.tasks) == 0 {
+	if o.deleting() && len(o.tasks) == 0 && !owner.Clearing(at.Snapshot, o.ref) {
 		return control.Finalize(at), nil
 	}
 	a, err := c.assess(at.Snapshot, o, at.Now)

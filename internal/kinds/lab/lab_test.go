@@ -321,3 +321,24 @@ func TestAnEndedLabRestsOverReports(t *testing.T) {
 		l.RestsOverReports(Kind(l.Deps(), Options{}))
 	})
 }
+
+// TestADeletedLabPassesANodeThatIsOff: what is left there is a leftover, which the node clears when it answers.
+func TestADeletedLabPassesANodeThatIsOff(t *testing.T) {
+	inHarness(t, func(l *harness) {
+		l.Put(labOf(0, time.Hour), linux)
+		l.Pass(time.Minute)
+		l.Node.Set(func(n *controltest.Node) { n.Cut = true })
+		l.SetNode("n1", false)
+		l.Pass(time.Minute)
+		l.Delete(linux)
+		l.Pass(time.Minute)
+		if !l.Snapshot().Object(linux).Exists() {
+			t.Fatal("it doesn't wait for a container that may run")
+		}
+		l.ConfirmDown("n1")
+		l.Pass(time.Second)
+		if left := l.Snapshot().LeftoversOf(linux); l.Snapshot().Object(linux).Exists() || len(left) != 1 {
+			t.Errorf("%+v; leftovers %v", l.Snapshot().Object(linux).Value, left)
+		}
+	})
+}

@@ -16,7 +16,7 @@ type Task struct {
 	Status *api.TaskStatus
 	// Absence is that of its node; zero once the task has ended.
 	Absence Absence
-	// Away is set if the task has ended because a person said that its node is off, and the node hasn't answered since.
+	// Away is set if the task has ended, and its node doesn't answer: it is lost, or a person said that it is off.
 	Away bool
 }
 
@@ -52,33 +52,51 @@ func (l *Liveness) Tasks(s records.Snapshot, ref api.Ref) (tasks []Task, left ti
 	for i := range tasks {
 		task := &tasks[i]
 		desired := task.Desired.Value
-		if cleared(s, *desired) {
+		if Cleared(s, *desired) {
 			task.Status = nil
 		}
-		task.Away = task.Off() && !nodes.Alive[desired.Node]
-		if !task.Ended() && !nodes.Alive[desired.Node] {
-			task.Absence = l.Of(s, desired.Node)
-			left = Sooner(left, task.Absence.Left)
+		if nodes.Alive[desired.Node] || task.Off() {
+			task.Away = !nodes.Alive[desired.Node]
+		} else {
+			absence := l.Of(s, desired.Node)
+			left = Sooner(left, absence.Left)
+			if task.Away = task.Ended() && absence.Lost && absence.Together == 0; !task.Ended() {
+				task.Absence = absence
+			}
+		}
+		if task.Away && desired.Desired == api.DesiredRemoved && deleting(s, ref) {
+			task.Status = nil // the node clears it when it answers: a deletion doesn't wait for that
 		}
 	}
 	return tasks, left
 }
 
-// cleared reports whether a task is to be removed, and its node was removed from the cluster: nothing of it is left to
-// remove.
-func cleared(s records.Snapshot, task api.Task) bool {
-	return task.Desired == api.DesiredRemoved && task.Node != "" && !s.Node(task.Node).Exists()
+func deleting(s records.Snapshot, ref api.Ref) bool {
+	object := s.Object(ref)
+	return object.Exists() && object.Value.Metadata.Deleting()
 }
 
-// Leftovers returns the tasks of an owner whose slots other tasks have. gone are those of which nothing is left.
-func Leftovers(s records.Snapshot, ref api.Ref) (all, gone []records.Read[api.Task]) {
-	all = s.LeftoversOf(ref)
-	for _, task := range all {
-		if !s.TaskStatus(task.Value.ID).Exists() || cleared(s, *task.Value) {
-			gone = append(gone, task)
-		}
+// Forget deletes the record of a task of which nothing is left. One whose node doesn't answer becomes a leftover, which
+// that node clears when it answers.
+func Forget(txn *records.Txn, t Task) {
+	if t.Away {
+		txn.LeaveTask(t.Desired)
+	} else {
+		txn.ForgetTask(t.Desired)
 	}
-	return all, gone
+}
+
+// Clearing reports whether a node that answers has yet to clear a leftover of an owner.
+func Clearing(s records.Snapshot, ref api.Ref) bool {
+	return slices.ContainsFunc(s.LeftoversOf(ref), func(task records.Read[api.Task]) bool {
+		return s.Alive(task.Value.Node)
+	})
+}
+
+// Cleared reports whether a task is to be removed, and its node was removed from the cluster: nothing of it is left to
+// remove.
+func Cleared(s records.Snapshot, task api.Task) bool {
+	return task.Desired == api.DesiredRemoved && task.Node != "" && !s.Node(task.Node).Exists()
 }
 
 // Sooner returns the earlier of two waits; 0 is never.

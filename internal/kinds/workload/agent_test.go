@@ -123,12 +123,19 @@ func (l *harness) settle() {
 	l.Fatal("it does not settle")
 }
 
-// place lets the scheduler work once.
+// place lets the scheduler, and who forgets leftovers, work once.
 func (l *harness) place() reconciler.Result {
 	l.Helper()
 	placed, err := l.scheduler.Reconcile(context.Background(), reconciler.Key{})
 	if err != nil {
 		l.Fatal(err)
+	}
+	for _, key := range l.leftovers.Keys() {
+		forgotten, err := l.leftovers.Reconcile(context.Background(), key)
+		if err != nil {
+			l.Fatal(err)
+		}
+		placed.Revision = max(placed.Revision, forgotten.Revision)
 	}
 	l.await(placed.Revision)
 	return placed

@@ -175,7 +175,7 @@ func (o observed) slots() []rollout.Slot {
 		case slot.Lost:
 			slot.Elsewhere, slot.Reason, slot.Message, slot.Next = o.loss(t)
 		case slot.Away && o.ordered():
-			slot.Elsewhere, slot.Message, slot.Next = o.off(*task)
+			slot.Elsewhere, slot.Reason, slot.Message, slot.Next = o.away(t)
 		}
 		out = append(out, slot)
 	}

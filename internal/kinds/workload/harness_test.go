@@ -11,6 +11,7 @@ import (
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/board"
 	"tend.dev/tend/internal/control/scheduler"
+	"tend.dev/tend/internal/kinds/leftover"
 	"tend.dev/tend/internal/kinds/owner"
 	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store"
@@ -32,6 +33,7 @@ type harness struct {
 	view      *view.View
 	c         *controller
 	scheduler *scheduler.Scheduler
+	leftovers *control.Shell
 	liveness  *owner.Liveness
 	sealer    *sealer
 	now       time.Time
@@ -93,6 +95,7 @@ func newHarness(t testing.TB) *harness {
 	l.liveness = owner.NewLiveness(0, 0, func() time.Time { return l.now })
 	deps.Board = board.New()
 	l.scheduler = scheduler.New(control.Deps{Snapshot: l.snapshot, Store: l.store, Board: deps.Board})
+	l.leftovers = control.New(control.Deps{Snapshot: l.snapshot, Store: l.store}, leftover.Kind())
 	l.c = newController(deps, api.KindDeployment, l.liveness)
 	l.write(func(txn *records.Txn) {
 		txn.Put(records.NodeKey("n1"), api.NodeStatus{ID: "n1", Runtime: "hollow",

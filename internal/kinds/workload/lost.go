@@ -96,6 +96,7 @@ func (o observed) loss(t owner.Task) (elsewhere bool, reason, message, next stri
 	next = fmt.Sprintf("start Tend on node %s (systemctl start tend-agent, or tend); the rest goes on by itself",
 		task.Node)
 	refusal, homeless := o.homeless[task.ID]
+	homeless = homeless && !o.followed(task.ID)
 	data := o.dataVolume(task)
 	switch {
 	case o.ordered():
@@ -120,18 +121,33 @@ func (o observed) loss(t owner.Task) (elsewhere bool, reason, message, next stri
 	return true, api.ReasonNodeLost, silent + "; its pods are replaced on other nodes", next
 }
 
-// off says whether an ordinal whose node is off can start on another node, and what to report of it.
-func (o observed) off(task api.Task) (elsewhere bool, message, next string) {
+// followed reports whether a task that is to start after another one has a node that answers. That it took the last
+// room there doesn't hold it back.
+func (o observed) followed(id string) bool {
+	return slices.ContainsFunc(o.tasks, func(t owner.Task) bool {
+		next := t.Desired.Value
+		return next.After == id && next.Desired == api.DesiredRunning && !t.Ended() && o.set.Alive[next.Node]
+	})
+}
+
+// away says whether an ordinal that has ended, and whose node doesn't answer, can start on another node, and what to
+// report of it.
+func (o observed) away(t owner.Task) (elsewhere bool, reason, message, next string) {
+	task := t.Desired.Value
 	refusal, homeless := o.homeless[task.ID]
-	pod, node := task.ContainerName(), task.Node
-	if !homeless {
-		return true, fmt.Sprintf("node %s is off; pod %s starts on another node", node, pod), ""
+	pod, node, is, reason := task.ContainerName(), task.Node, "does not answer", api.ReasonNodeLost
+	if t.Off() {
+		is, reason = "is off", api.ReasonNodeDown
 	}
-	data := o.dataVolume(&task)
+	if !homeless {
+		return true, reason, fmt.Sprintf("node %s %s; pod %s starts on another node", node, is, pod), ""
+	}
+	data := o.dataVolume(task)
 	if data == "" {
-		return false, fmt.Sprintf("pod %s waits: node %s is off, and no other node takes it: %s", pod, node,
+		return false, reason, fmt.Sprintf("pod %s waits: node %s %s, and no other node takes it: %s", pod, node, is,
 			refusal.Message), refusal.Next
 	}
-	return false, fmt.Sprintf("pod %s waits for node %s, which is off: its data (%s) is there", pod, node, data),
+	return false, reason,
+		fmt.Sprintf("pod %s waits for node %s, which %s: its data (%s) is there", pod, node, is, data),
 		fmt.Sprintf("switch the machine on and start Tend there; or give the data up: tend nodes remove %s lets the pod begin with empty volumes on another node", node)
 }

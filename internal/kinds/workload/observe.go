@@ -23,8 +23,9 @@ type observed struct {
 	status records.Read[api.WorkloadStatus]
 	// tasks fill slots; runTasks run a release's commands, which runs record.
 	tasks, runTasks []owner.Task
-	// leftovers are the tasks whose slots others have, cleared those of which nothing is left.
-	leftovers, cleared []records.Read[api.Task]
+	// leftovers are the tasks that nothing waits for but their nodes.
+	leftovers []records.Read[api.Task]
+	clearing  bool // a node that answers has yet to clear one
 	// silent is the time until the first silent node that has a task is lost; 0 if there is none.
 	silent time.Duration
 	// misplaced says why a task's node may not keep it, by the task's id.
@@ -71,7 +72,8 @@ func (c *workloads) observe(at control.Observation) (observed, error) {
 	}
 	o.images, o.early = owner.ImageAnswers(s, at.Object, at.Now)
 	o.resolver = owner.Asked(s, o.request, o.images)
-	o.leftovers, o.cleared = owner.Leftovers(s, ref)
+	o.leftovers = s.LeftoversOf(ref)
+	o.clearing = o.deleting() && owner.Clearing(s, ref)
 	c.readTasks(s, &o)
 	c.readLeaving(s, &o)
 	var err error
@@ -130,7 +132,7 @@ func (o observed) deleting() bool { return o.object.Value.Metadata.Deleting() }
 
 // vanished reports whether the object is being deleted and no task of it is left.
 func (o observed) vanished() bool {
-	return o.deleting() && len(o.tasks)+len(o.runTasks)+len(o.leftovers) == 0
+	return o.deleting() && len(o.tasks)+len(o.runTasks) == 0 && !o.clearing
 }
 
 func (o observed) release(id string) *api.Release {

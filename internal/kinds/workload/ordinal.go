@@ -76,8 +76,7 @@ func (s *writes) createOrdinal(action rollout.Action) {
 		s.txn.CreateTask(task)
 		return
 	}
-	old := s.tasks[action.Task]
-	away := s.away[action.Task]
+	old, away := s.tasks[action.Task].Desired, s.tasks[action.Task].Away
 	if (away || !old.Value.Wipe) && !s.o.keepsVolumes(action.Slot) {
 		task.Bootstrap = old.Value.Bootstrap // the request is still to be carried out
 	}

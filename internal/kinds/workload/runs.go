@@ -16,7 +16,8 @@ type runWork struct {
 	// changed are runs in their next state, each with the revision it was read at.
 	changed []records.Read[api.Run]
 	// stop are tasks to stop, remove tasks whose container is to be removed, forget tasks whose container is gone.
-	stop, remove, forget []records.Read[api.Task]
+	stop, remove []records.Read[api.Task]
+	forget       []owner.Task
 	// drop are runs to delete: nothing of them is left.
 	drop []records.Read[api.Run]
 	// why is the reason for stopping a task of stop, by its id.
@@ -112,7 +113,7 @@ func (o observed) sweep(work runWork, goes func(api.Task) bool) runWork {
 		case task.Desired != api.DesiredRemoved:
 			work.remove = append(work.remove, t.Desired)
 		case t.Status == nil:
-			work.forget = append(work.forget, t.Desired)
+			work.forget = append(work.forget, t)
 		}
 	}
 	return work
@@ -143,7 +144,7 @@ func (s *writes) writeRuns(work runWork) {
 		s.txn.RaiseTask(task, api.DesiredRemoved, "its release is no longer kept", s.at.Now)
 	}
 	for _, task := range work.forget {
-		s.txn.ForgetTask(task)
+		owner.Forget(s.txn, task)
 	}
 	for _, run := range work.drop {
 		key := records.RunKey(s.o.ref, run.Value.ID)

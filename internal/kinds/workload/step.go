@@ -13,26 +13,20 @@ type writes struct {
 	at    control.Observation
 	o     observed
 	txn   *records.Txn
-	tasks map[string]records.Read[api.Task] // by id; nil while nothing is to be done
+	tasks map[string]owner.Task // by id; nil while nothing is to be done
 	slots *owner.Slots
-	away  map[string]bool // the tasks whose node is off, by id
 }
 
 func begin(at control.Observation, o observed, a assessment) *writes {
 	s := &writes{at: at, o: o, txn: records.NewTxn(string(o.ref.Kind) + "." + a.site())}
 	owner.Guard(s.txn, o.tasks)
 	owner.Guard(s.txn, o.runTasks)
-	for _, task := range o.cleared {
-		s.txn.ForgetTask(task)
-	}
 	if len(a.plan.Actions) == 0 {
 		return s
 	}
-	s.tasks, s.slots, s.away = make(map[string]records.Read[api.Task], len(o.tasks)),
-		owner.NewSlots(at.NewSlot, o.tasks), map[string]bool{}
+	s.tasks, s.slots = make(map[string]owner.Task, len(o.tasks)), owner.NewSlots(at.NewSlot, o.tasks)
 	for _, t := range o.tasks {
-		s.tasks[t.Desired.Value.ID] = t.Desired
-		s.away[t.Desired.Value.ID] = t.Away
+		s.tasks[t.Desired.Value.ID] = t
 	}
 	return s
 }
@@ -64,12 +58,12 @@ func (s *writes) write(action rollout.Action) {
 	case rollout.Create:
 		s.create(action)
 	case rollout.Shutdown:
-		s.txn.RaiseTask(s.noting(s.tasks[action.Task], action.NextAttempt), api.DesiredShutdown, action.Reason,
+		s.txn.RaiseTask(s.noting(s.tasks[action.Task].Desired, action.NextAttempt), api.DesiredShutdown, action.Reason,
 			s.at.Now)
 	case rollout.Remove:
-		s.txn.RaiseTask(s.wiping(s.tasks[action.Task]), api.DesiredRemoved, action.Reason, s.at.Now)
+		s.txn.RaiseTask(s.wiping(s.tasks[action.Task].Desired), api.DesiredRemoved, action.Reason, s.at.Now)
 	case rollout.Forget:
-		s.txn.ForgetTask(s.tasks[action.Task])
+		owner.Forget(s.txn, s.tasks[action.Task])
 	case rollout.RollBack: // the status says so, and the next reconcile plans towards the older release
 	}
 }

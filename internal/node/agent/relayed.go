@@ -8,6 +8,7 @@ import (
 
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/node/ingress"
+	"tend.dev/tend/internal/node/relay"
 )
 
 // services are what ingresses lead to, as far as the node has pods of it: read again once a change was announced, not
@@ -35,10 +36,7 @@ func (s *services) of(a *Agent, key string) (node.Service, bool) {
 	return found, known
 }
 
-var (
-	errNotSynced = errors.New("the node does not know its pods yet")
-	errNotReady  = errors.New("its pod gets no requests now")
-)
+var errNotReady = errors.New("its pod gets no requests now")
 
 // Endpoint returns where a pod of this node listens at a port of its container, for the proxies of other nodes. It
 // returns an error unless the pod gets requests now, and an ingress leads to that port by that protocol.
@@ -46,7 +44,7 @@ func (a *Agent) Endpoint(task string, port int, protocol string) (string, error)
 	select {
 	case <-a.control.Synced():
 	default:
-		return "", errNotSynced
+		return "", relay.ErrEarly
 	}
 	assigned, known := a.control.Task(task)
 	if !known {

@@ -59,7 +59,7 @@ func (h *Host) openRelay() error {
 		select {
 		case <-h.Control.Synced(): // what is known before is nothing, and its change isn't announced
 		default:
-			return errNotSynced
+			return relay.ErrEarly
 		}
 		if serves, err := h.mayAsk(others.known(), machine); err != nil || serves || task == "" {
 			return err
@@ -83,8 +83,6 @@ func (h *Host) openRelay() error {
 	})
 	return nil
 }
-
-var errNotSynced = errors.New("the node does not know yet who may ask it")
 
 // askers are the other nodes as they were when the last change was announced.
 type askers struct {

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http/httptrace"
 	"time"
+
+	"tend.dev/tend/internal/node/relay"
 )
 
 // exchange is one request in flight, and also its context: the reverse proxy passes it on.
@@ -69,6 +71,9 @@ func (x *exchange) connected(got httptrace.GotConnInfo) {
 		x.asking.lines.closeIdle()
 	}
 }
+
+// relayed reports whether the pod that is asked is on another node.
+func (x *exchange) relayed() bool { return x.asking != nil && x.asking.Via != relay.Target{} }
 
 // close ends the pod's answer, so that the pod no longer counts the request. The reverse proxy doesn't do so for an
 // answer that it can't pass on.

@@ -104,7 +104,7 @@ func New(opts Options) *Proxy {
 	p.unrouted = p.metrics.of("")
 	p.reverse = &httputil.ReverseProxy{
 		Rewrite:      rewrite,
-		Transport:    &spread{now: opts.Now, retry: min(retryFor, max(opts.Hold, 0))},
+		Transport:    &spread{now: opts.Now, retry: min(retryFor, max(opts.Hold, 0)), hold: max(opts.Hold, 0)},
 		ErrorHandler: p.fail,
 		ErrorLog:     slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo), // the access log has these errors
 		BufferPool:   &buffers{},

@@ -9,10 +9,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tend.dev/tend/internal/node/nodeapi/authority"
@@ -177,5 +180,90 @@ func TestAPodThatItsNodeDoesNotLeadTo(t *testing.T) {
 	if response, text := a.do("GET", "/", nil); response.StatusCode != http.StatusBadGateway &&
 		response.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("%d %q", response.StatusCode, text)
+	}
+}
+
+// TestAWayThatIsCut: where the connection to a pod of another node ended without an answer, as at a restart of its
+// agent, a request that may be sent twice is sent once more; any other is not, nor is one to a pod of this node.
+func TestAWayThatIsCut(t *testing.T) {
+	for name, test := range map[string]struct {
+		method string
+		cuts   int64
+		here   bool
+		status int
+		asked  int64
+	}{
+		"a GET":           {"GET", 1, false, http.StatusOK, 2},
+		"a DELETE":        {"DELETE", 1, false, http.StatusOK, 2},
+		"cut twice":       {"GET", 2, false, http.StatusBadGateway, 2},
+		"a POST":          {"POST", 1, false, http.StatusBadGateway, 1},
+		"a GET, pod here": {"GET", 1, true, http.StatusBadGateway, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked atomic.Int64
+			here := podOf(t, "p", func(w http.ResponseWriter, _ *http.Request) {
+				if asked.Add(1) > test.cuts {
+					_, _ = io.WriteString(w, "late")
+				} else if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+					_ = conn.Close()
+				}
+			})
+			a := newAcross(t, here)
+			if test.here {
+				a.serve(here)
+			} else {
+				a.serve(a.pod("p"))
+			}
+			var body io.Reader
+			if test.method == "POST" {
+				body = strings.NewReader("once")
+			}
+			response, text := a.do(test.method, "/", body)
+			if response.StatusCode != test.status || asked.Load() != test.asked {
+				t.Errorf("%d %q, asked %d times; want %d, %d", response.StatusCode, text, asked.Load(), test.status, test.asked)
+			}
+		})
+	}
+}
+
+// TestAnAgentThatIsAway: a request waits as long for the agent of the pod's node as for a pod, whatever its method. A
+// pod of this node that refuses connections is given up earlier.
+func TestAnAgentThatIsAway(t *testing.T) {
+	early := &net.OpError{Op: "dial", Err: &relay.RefusedError{Early: true}}
+	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	for name, test := range map[string]struct {
+		via     relay.Target
+		failure error
+		want    time.Duration
+	}{
+		"its port is closed":      {relay.Target{Node: "n2"}, refused, 10 * time.Second},
+		"it doesn't know its pod": {relay.Target{Node: "n2"}, early, 10 * time.Second},
+		"the machine is away": {relay.Target{Node: "n2"}, &net.OpError{Op: "dial", Err: syscall.EHOSTUNREACH},
+			2 * time.Second},
+		"a pod here": {relay.Target{}, refused, 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				open := func(context.Context, net.Conn, relay.Target) (*tls.Conn, error) { return nil, nil }
+				p := New(Options{Hold: 10 * time.Second, Relayed: open})
+				pod := Pod{Name: "p", Address: "127.0.0.1:1", Via: test.via}
+				p.Update([]Route{{Host: "shop.org", Path: "/", Pods: []Pod{pod}}})
+				for _, b := range p.routing.Load().backends {
+					for _, each := range b.pods {
+						each.lines.plain.DialContext = func(context.Context, string, string) (net.Conn, error) {
+							return nil, test.failure
+						}
+					}
+				}
+				began := time.Now()
+				request := httptest.NewRequest("POST", "http://shop.org/", strings.NewReader("once"))
+				answer := httptest.NewRecorder()
+				p.ServeHTTP(answer, request)
+				took := time.Since(began)
+				if answer.Code != http.StatusBadGateway || took > test.want || took < test.want-time.Second {
+					t.Errorf("%d after %s, want it after %s", answer.Code, took, test.want)
+				}
+			})
+		})
 	}
 }

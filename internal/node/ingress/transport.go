@@ -7,8 +7,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"syscall"
 	"time"
 
+	"tend.dev/tend/internal/node/relay"
 	"tend.dev/tend/internal/platform/delay"
 )
 
@@ -21,11 +23,12 @@ const maxTries = 3
 // spread is the transport below the reverse proxy: it picks the pod, and offers a request to another one if the first
 // did not get it.
 type spread struct {
-	now   func() time.Time
-	retry time.Duration
+	now         func() time.Time
+	retry, hold time.Duration
 }
 
-// retryFor is the time for which a request that no pod accepted is offered again: a pod may be about to listen.
+// retryFor is the time for which a request that no pod accepted is offered again: a pod may be about to listen. Where
+// the agent of the pod's node is being restarted it is Hold.
 const retryFor = 2 * time.Second
 
 // RoundTrip implements http.RoundTripper. The request carries its exchange in its context.
@@ -39,12 +42,22 @@ func (s *spread) RoundTrip(request *http.Request) (*http.Response, error) {
 		x.body.trailer = request.Trailer
 		request.Body = io.NopCloser(request.Body) // a transport closes it, even if it sent none of it
 	}
-	now := s.now()
-	until, pause := now.Add(s.retry), 20*time.Millisecond
+	now, cut := s.now(), false
+	began, pause := now, 20*time.Millisecond
 	for ; ; now = s.now() {
 		response, err := s.round(request, x, now)
-		if err == nil || !unsent(err) || s.now().Add(pause).After(until) || request.Context().Err() != nil {
+		until := began.Add(s.retry)
+		if cut || x.relayed() && restarting(err) {
+			until = began.Add(s.hold)
+		}
+		if err == nil || s.now().Add(pause).After(until) || request.Context().Err() != nil {
 			return response, err
+		}
+		if !unsent(err) {
+			if cut || !x.relayed() || !again(request, err) {
+				return response, err
+			}
+			cut = true // the agent of the pod's node may have been restarted: it is asked once more
 		}
 		_ = delay.For(request.Context(), pause) // an attempt ends with it too
 		pause = min(2*pause, 200*time.Millisecond)
@@ -86,6 +99,12 @@ func (s *spread) round(request *http.Request, x *exchange, now time.Time) (*http
 func unsent(err error) bool {
 	var op *net.OpError
 	return errors.Is(err, errNoPod) || errors.As(err, &op) && op.Op == "dial"
+}
+
+// restarting reports whether a node answers, and its agent doesn't yet: nothing of a request was sent.
+func restarting(err error) bool {
+	var refused *relay.RefusedError
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &refused) && refused.Early
 }
 
 // offer sends the request to one pod, which has counted it as in flight until the answer's body is closed.

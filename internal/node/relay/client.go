@@ -22,6 +22,8 @@ type Target struct {
 type RefusedError struct {
 	Target Target
 	Reason string
+	// Early is set if the node can't know yet: its agent has just begun.
+	Early bool
 }
 
 func (e *RefusedError) Error() string {
@@ -77,7 +79,7 @@ func ask(ctx context.Context, conn *tls.Conn, to Target) error {
 	case err != nil:
 		return fmt.Errorf("node %s: %w", to.Node, err)
 	case got.Error != "":
-		return &RefusedError{Target: to, Reason: got.Error}
+		return &RefusedError{Target: to, Reason: got.Error, Early: got.Early}
 	}
 	return conn.SetDeadline(time.Time{})
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tend.dev/tend/api"
@@ -17,6 +18,9 @@ import (
 	"tend.dev/tend/internal/platform/delay"
 	"tend.dev/tend/internal/platform/recovery"
 )
+
+// ErrEarly is in the errors of May and Endpoint while the node can't know: its agent has just begun.
+var ErrEarly = errors.New("the node does not know its pods yet")
 
 // Options make a Relay. All but Logger are required.
 type Options struct {
@@ -32,7 +36,8 @@ type Options struct {
 // Relay takes connections of other nodes to the pods of this one. Create it with New; it runs once.
 type Relay struct {
 	Options
-	limit int // of connections
+	limit     int // of connections
+	finishing atomic.Bool
 
 	mu    sync.Mutex
 	open  map[*link]bool
@@ -49,7 +54,8 @@ type destination struct {
 type link struct {
 	of    authority.Machine
 	asked request // empty before it was read
-	conn  net.Conn
+	conn  *tls.Conn
+	last  spoken
 }
 
 // Limits. The file of a connection to a pod belongs to each that another node makes.
@@ -70,14 +76,19 @@ func New(o Options) *Relay {
 	}
 }
 
-// Run takes connections until ctx ends; then it closes all of them. It closes the listener.
+// Run takes connections until ctx ends. Then requests under way have up to ten seconds; for most of them others are
+// taken still, since no process takes them in its place yet. It closes the listener.
 func (r *Relay) Run(ctx context.Context, listener net.Listener) error {
 	listener = connlimit.New(listener, connlimit.Options{Total: r.limit, Name: "relay", Logger: r.Logger})
 	var running recovery.Group
 	defer running.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
+	links, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	finished := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(finished)
+		r.finish(listener)
+	})
 	defer stop()
 	// who may not ask gets the reason as an answer: see admit
 	config := r.Own.Between(Protocol, func(authority.Machine) error { return nil })
@@ -86,6 +97,7 @@ func (r *Relay) Run(ctx context.Context, listener net.Listener) error {
 		switch {
 		case err == nil:
 		case ctx.Err() != nil:
+			<-finished
 			return nil
 		case errors.Is(err, net.ErrClosed):
 			return err
@@ -94,7 +106,7 @@ func (r *Relay) Run(ctx context.Context, listener net.Listener) error {
 			_ = delay.For(ctx, acceptPause)
 			continue
 		}
-		running.Go(func() { r.serve(ctx, tls.Server(conn, config)) })
+		running.Go(func() { r.serve(links, tls.Server(conn, config)) })
 	}
 }
 
@@ -115,10 +127,11 @@ func (r *Relay) serve(ctx context.Context, conn *tls.Conn) {
 	}
 	defer r.end(own)
 	defer to.Close()
+	heard := heard{conn, &own.last, &r.finishing}
 	if pod, ok := to.(*net.TCPConn); ok {
-		Join(conn, pod)
+		Join(heard, pod)
 	} else {
-		exchange(Packets(conn), to)
+		exchange(Packets(heard), to)
 	}
 }
 
@@ -150,7 +163,7 @@ func (r *Relay) admit(ctx context.Context, own *link, conn *tls.Conn) (net.Conn,
 		to, err = r.connect(ctx, own, asked)
 	}
 	if err != nil {
-		return nil, errors.Join(err, writeHead(conn, answer{Error: short(err)}))
+		return nil, errors.Join(err, writeHead(conn, answer{Error: short(err), Early: errors.Is(err, ErrEarly)}))
 	}
 	err = writeHead(conn, answer{})
 	if err == nil {
@@ -201,6 +214,7 @@ func (r *Relay) connect(ctx context.Context, own *link, asked request) (net.Conn
 func (r *Relay) begin(l *link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	l.last.say(byPod)
 	r.open[l] = true
 	if r.tasks[l.asked.Task] == nil {
 		r.tasks[l.asked.Task] = &destination{over: make(chan struct{})}

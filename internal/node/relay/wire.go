@@ -29,6 +29,8 @@ func (r request) protocol() string { return cmp.Or(r.Protocol, api.ProtocolTCP) 
 // answer is empty if the connection leads to the pod from here on.
 type answer struct {
 	Error string `json:"error,omitempty"`
+	// Early says that the node can't know yet.
+	Early bool `json:"early,omitempty"`
 }
 
 func writeHead(to io.Writer, head any) error {

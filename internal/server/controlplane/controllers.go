@@ -16,6 +16,7 @@ import (
 	"tend.dev/tend/internal/kinds/ingress"
 	"tend.dev/tend/internal/kinds/job"
 	"tend.dev/tend/internal/kinds/lab"
+	"tend.dev/tend/internal/kinds/leftover"
 	"tend.dev/tend/internal/kinds/network"
 	"tend.dev/tend/internal/kinds/sink"
 	"tend.dev/tend/internal/kinds/syncs"
@@ -41,6 +42,7 @@ func (p *Plane) controllers(commits records.Committer) []control.Controller {
 		scheduler.New(deps),
 		control.New(deps, flapping.Kind(p.liveness)),
 		control.New(deps, unanswered.Kind()),
+		control.New(deps, leftover.Kind()),
 		control.New(deps, delivery.Kind(deps, delivery.Options{
 			Call: p.Call, Blob: p.Blob, Agent: "tend-webhook/" + version.Version, Count: p.Delivered,
 		})),

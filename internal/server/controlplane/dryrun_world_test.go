@@ -53,6 +53,7 @@ var dryKinds = map[api.Kind][]string{
 // noDryKinds are the kinds that the plane can preview and the property does not declare, each with the reason.
 var noDryKinds = map[api.Kind]string{
 	"flapping":   "its steps are about nodes, and no object is declared for it",
+	"leftover":   "its steps are about tasks whose object may be gone",
 	"unanswered": "its steps are about requests for images, and no object is declared for it",
 	"autoscale":  "its steps are about the load of deployments, which a dry run doesn't know",
 	"delivery":   "its steps are about calls that others asked for, and no object is declared for it",

@@ -193,6 +193,9 @@ func (v *victim) put(kind, name string) {
 			Desired: api.DesiredRunning})
 	case "flapping":
 		txn.Put(records.LossesKey(name), api.NodeLosses{At: []time.Time{time.Now()}})
+	case "leftover":
+		txn.Put(records.TaskKey(name), api.Task{ID: name, Kind: api.KindDeployment, Scope: "prod", Name: name,
+			Desired: api.DesiredRemoved, Leftover: true})
 	case "unanswered":
 		ref.Kind = api.KindDeployment
 		txn.Put(records.AliveKey("n1"), "n1").Put(records.ImageKey(ref), api.ImageRequest{Owner: ref, Image: "web:1"})

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -232,5 +233,69 @@ func TestProgressIsNoReasonToPause(t *testing.T) {
 		if err := m.start(nil).ready().stop(); err != nil {
 			t.Errorf("%s: %v", reason, err)
 		}
+	}
+}
+
+// TestAResumeGoesOnWithoutAnAbsentNode: with --keep it does, and names it. What the node runs that the store doesn't
+// know is in quarantine when it is back: nothing starts beside an ordinal's container. Then --stop ends it, also while
+// another node is absent, and what would fit a pod that has no container too.
+func TestAResumeGoesOnWithoutAnAbsentNode(t *testing.T) {
+	for _, ref := range []api.Ref{web, data} {
+		t.Run(ref.String(), func(t *testing.T) {
+			m := newMachine(t)
+			older := m.restarted(manifestOf(ref, replicas(2)))
+			lost, err := json.Marshal(api.NodeStatus{ID: "lost", Runtime: "hollow"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := m.runs()
+			m.restore(append(older, store.Op{Key: records.NodeKey("lost"), Value: lost}))
+			m.resumesWithout("lost", "n1")
+			m.engine.Before(func(verb, _ string) error {
+				if verb == "create" {
+					return errors.New("the disk is full")
+				}
+				return nil
+			})
+			r := m.start(nil)
+			r.until("the node is back, and what it runs is in quarantine", func() bool {
+				nodes, err := r.client.Nodes(t.Context())
+				return err == nil && slices.ContainsFunc(nodes.Items,
+					func(n api.NodeInfo) bool { return len(n.Quarantined) == 2 })
+			})
+			if after := m.runs(); !slices.Equal(before, after) {
+				t.Errorf("it touched containers: %v, then %v", before, after)
+			}
+			result, err := r.client.Resume(t.Context(), api.UnknownStop)
+			if err != nil || len(result.Stopped) != 2 || !slices.Equal(result.Absent, []string{"lost"}) {
+				t.Fatalf("%+v, %v", result, err)
+			}
+			m.engine.Before(nil)
+			r.ready().converged(ref, 0)
+		})
+	}
+}
+
+// resumesWithout resumes a cluster none of whose nodes are connected, and stops the server.
+func (m *machine) resumesWithout(nodes ...string) {
+	m.t.Helper()
+	ctx := context.Background()
+	r := m.startWith(func(o *Options) { o.NoAgent = true })
+	r.until("it is paused", func() bool {
+		readiness, err := r.client.Readiness(ctx)
+		return err == nil && strings.Contains(strings.Join(readiness.Missing, " "), "paused")
+	})
+	for _, unknown := range []api.UnknownContainers{"", api.UnknownStop} {
+		if _, err := r.client.Resume(ctx, unknown); err == nil || !strings.Contains(err.Error(), "not connected") ||
+			!strings.Contains(err.Error(), "tend resume --keep") {
+			m.t.Errorf("%q: %v", unknown, err)
+		}
+	}
+	result, err := r.client.Resume(ctx, api.UnknownKeep)
+	if slices.Sort(result.Absent); err != nil || !slices.Equal(result.Absent, nodes) {
+		m.t.Fatalf("%+v, %v", result, err)
+	}
+	if err := r.stop(); err != nil {
+		m.t.Fatal(err)
 	}
 }

@@ -36,17 +36,15 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 		return api.ResumeResult{}, err
 	}
 	snap := d.snapshot()
-	if absent := d.absent(snap); len(absent) > 0 && unknown != api.UnknownKeep {
+	absent := d.absent(snap)
+	if settles && len(absent) > 0 && unknown != api.UnknownKeep {
 		return api.ResumeResult{}, nodesAbsent(absent)
 	}
-	adopted, left, err := d.found(ctx, snap)
+	adopted, left, err := d.found(ctx, snap, settles)
 	if err != nil {
 		return api.ResumeResult{}, err
 	}
-	if !settles {
-		adopted = nil // the controllers use the store as it is
-	}
-	result := resultOf(adopted, left)
+	result := resultOf(adopted, left, absent)
 	if len(left) > 0 && unknown == "" {
 		return result, &api.Problem{Type: api.ProblemType + "UnknownContainers", Status: http.StatusConflict,
 			Title:  "UnknownContainers",
@@ -124,9 +122,9 @@ type stray struct {
 }
 
 // found compares the containers of all connected nodes with the store: each takes the place of a task of its own node,
-// or is left.
+// or is left. After the pause all are left: the controllers use the store as it is.
 func (d *daemon) found(
-	ctx context.Context, snap records.Snapshot,
+	ctx context.Context, snap records.Snapshot, paused bool,
 ) (adopted []adoption.Adoption, left []stray, err error) {
 	for _, id := range d.fleet.Connected() {
 		on, err := d.fleet.Node(id)
@@ -137,9 +135,14 @@ func (d *daemon) found(
 		if err != nil {
 			return nil, nil, fmt.Errorf("list the containers of %s: %w", id, err)
 		}
-		own, others := adoption.Match(vacant(snap, id, listed), orphans(snap, listed))
-		adopted = append(adopted, own...)
-		adopted = append(adopted, unplaced(snap, id, listed, own)...)
+		var places []adoption.Vacant
+		if paused {
+			places = vacant(snap, id, listed)
+		}
+		own, others := adoption.Match(places, orphans(snap, listed))
+		if adopted = append(adopted, own...); paused {
+			adopted = append(adopted, unplaced(snap, id, listed, own)...)
+		}
 		for _, other := range others {
 			left = append(left, stray{other, id})
 		}
@@ -220,7 +223,8 @@ func orphans(snap records.Snapshot, listed []runtime.Container) (out []adoption.
 	return out
 }
 
-func resultOf(adopted []adoption.Adoption, left []stray) (out api.ResumeResult) {
+func resultOf(adopted []adoption.Adoption, left []stray, absent []string) (out api.ResumeResult) {
+	out.Absent = absent
 	for _, a := range adopted {
 		out.Adopted = append(out.Adopted, a.New.ContainerName())
 	}

@@ -11,7 +11,7 @@ import (
 // The indexes of the view.
 const (
 	IndexTasksByOwner  = "tasks.owner"  // Ref.String() → tasks
-	IndexLeftovers     = "tasks.left"   // Ref.String() → tasks whose slot another task has
+	IndexLeftovers     = "tasks.left"   // Ref.String() → leftovers; "" → all of them
 	IndexTasksByNode   = "tasks.node"   // node id → tasks
 	IndexTasksAfter    = "tasks.after"  // task id → tasks that start after its end
 	IndexImagesByOwner = "images.owner" // Ref.String() → image states of every node
@@ -28,7 +28,7 @@ var Indexes = []view.Index{
 	}},
 	{Name: IndexLeftovers, Keys: func(_ string, value any) []string {
 		if task, ok := value.(*api.Task); ok && task.Leftover {
-			return []string{task.Owner().String()}
+			return []string{task.Owner().String(), ""}
 		}
 		return nil
 	}},

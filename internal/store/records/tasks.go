@@ -14,10 +14,13 @@ func (s Snapshot) TaskStatus(id string) Read[api.TaskStatus] {
 	return get[api.TaskStatus](s, TaskStatusKey(id))
 }
 
-// LeftoversOf returns the tasks of a workload whose slots other tasks have, and that their nodes have yet to clear.
+// LeftoversOf returns the tasks of an owner that nothing waits for, and that their nodes have yet to clear.
 func (s Snapshot) LeftoversOf(ref api.Ref) []Read[api.Task] {
 	return collect[api.Task](s.Index(IndexLeftovers, ref.String()))
 }
+
+// Leftovers returns all such tasks.
+func (s Snapshot) Leftovers() []Read[api.Task] { return collect[api.Task](s.Index(IndexLeftovers, "")) }
 
 // TasksOf returns the tasks of a workload, oldest first, without leftovers.
 func (s Snapshot) TasksOf(ref api.Ref) []Read[api.Task] {

@@ -97,6 +97,15 @@ func (t *Txn) SupersedeTask(old Read[api.Task], slot Read[string], task api.Task
 	return t.If(SlotKey(task.Owner(), task.Slot), slot.Modified).Put(SlotKey(task.Owner(), task.Slot), task.ID)
 }
 
+// LeaveTask makes a leftover of an ended task that is to be removed: its node doesn't answer, and nothing waits for it.
+// Its slot is free.
+func (t *Txn) LeaveTask(old Read[api.Task]) *Txn {
+	task := *old.Value
+	task.Leftover = true
+	t.If(TaskKey(task.ID), old.Modified).Put(TaskKey(task.ID), task)
+	return t.Delete(SlotKey(task.Owner(), task.Slot))
+}
+
 // ForgetTask deletes an ended task: the place in its slot, and what its node may have left of the observed half where
 // that was removed from the cluster. It is on the condition that the task was not written since it was read.
 func (t *Txn) ForgetTask(old Read[api.Task]) *Txn {

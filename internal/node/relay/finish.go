@@ -1,0 +1,161 @@
+package relay
+
+import (
+	"bytes"
+	"crypto/tls"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// How long the requests under way have to end while others are taken still, and how long the others have then: a proxy
+// that is refused holds its requests for longer. A connection on which the pod spoke last rests after restTime.
+const (
+	earlyTime  = 5 * time.Second
+	lateTime   = 5 * time.Second
+	restTime   = 500 * time.Millisecond
+	finishLook = 20 * time.Millisecond
+)
+
+// finish waits until the requests under way have ended, closes the listener, and waits for those that have begun
+// meanwhile. A connection that rests between two requests is closed, and the caller closes one after its next answer.
+func (r *Relay) finish(listener net.Listener) {
+	r.finishing.Store(true)
+	early := map[*link]int{}
+	for l := range r.links() {
+		early[l] = l.last.turn()
+	}
+	r.await(earlyTime, func(l *link) bool {
+		turn, was := early[l]
+		return was && turn > 0 && turn == l.last.turn()
+	})
+	_ = listener.Close()
+	r.await(lateTime, func(*link) bool { return true })
+}
+
+func (r *Relay) links() map[*link]bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.open)
+}
+
+// await returns once none of the connections that count is there any more, or after a time.
+func (r *Relay) await(most time.Duration, counts func(*link) bool) {
+	for until := time.Now().Add(most); time.Now().Before(until); time.Sleep(finishLook) {
+		waits := false
+		for l := range r.links() {
+			if waits = waits || counts(l); l.last.rests(time.Now()) {
+				_ = l.conn.Close()
+			}
+		}
+		if !waits {
+			return
+		}
+	}
+}
+
+// spoken is who said something last on a connection, and when: a connection rests once the pod has spoken last, and
+// the caller begins another request when it speaks then. On HTTP/2 many requests are under way at once, so that says
+// nothing about them.
+type spoken struct {
+	mu    sync.Mutex
+	by    speaker
+	when  time.Time
+	turns int  // of the caller
+	many  bool // it speaks HTTP/2
+}
+
+type speaker int
+
+// A pod that says something has not stopped before the caller has taken it.
+const (
+	byPod speaker = iota
+	byCaller
+	podAtIt
+)
+
+func (s *spoken) say(by speaker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.by, s.when = by, time.Now()
+}
+
+// hear notes what the caller said.
+func (s *spoken) hear(text []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.by != byCaller {
+		if s.turns++; s.turns == 1 {
+			s.many = bytes.HasPrefix(text, []byte("PRI * HTTP/2"))
+		}
+	}
+	s.by, s.when = byCaller, time.Now()
+}
+
+// answers notes that the pod begins to say something, and reports whether that begins its answer.
+func (s *spoken) answers() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := s.by == byCaller
+	s.by, s.when = podAtIt, time.Now()
+	return first
+}
+
+// turn returns which request is under way, as a number; 0 before the first, and where that can't be known.
+func (s *spoken) turn() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.many {
+		return 0
+	}
+	return s.turns
+}
+
+func (s *spoken) rests(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.by == byPod && !s.many && now.Sub(s.when) >= restTime
+}
+
+// heard is the connection of a caller, of which is noted who speaks.
+type heard struct {
+	*tls.Conn
+	last      *spoken
+	finishing *atomic.Bool
+}
+
+// Read implements net.Conn.
+func (h heard) Read(into []byte) (int, error) {
+	n, err := h.Conn.Read(into)
+	if n > 0 {
+		h.last.hear(into[:n])
+	}
+	return n, err
+}
+
+// Write implements net.Conn.
+func (h heard) Write(text []byte) (int, error) {
+	out := text
+	if h.last.answers() && h.finishing.Load() {
+		out = closing(text)
+	}
+	n, err := h.Conn.Write(out)
+	h.last.say(byPod)
+	if err == nil {
+		n = len(text)
+	}
+	return min(n, len(text)), err
+}
+
+// closing returns the beginning of an answer so that its caller sends no other request on the connection. One that
+// isn't HTTP/1.1, or makes another protocol of it, stays as it is.
+func closing(answer []byte) []byte {
+	line, rest, whole := bytes.Cut(answer, []byte("\r\n"))
+	if !whole || !bytes.HasPrefix(line, []byte("HTTP/1.1 ")) || bytes.HasPrefix(line, []byte("HTTP/1.1 101")) {
+		return answer
+	}
+	return slices.Concat(line, []byte("\r\nConnection: close\r\n"), rest)
+}
