@@ -53,8 +53,8 @@ func (p *Plane) controllers(commits records.Committer) []control.Controller {
 			Count: p.Sinks.Count}),
 		control.New(deps, autoscaler.Kind(deps, autoscaler.Options{
 			Interval: p.AutoscaleInterval, Load: p.Load, Holder: p.ReplicasHolder, Stepped: p.Scaled,
-			Scale: func(ctx context.Context, ref api.Ref, replicas int) error {
-				return p.Scale(ctx, commits, ref, replicas)
+			Scale: func(ctx context.Context, of autoscaler.Deployment, replicas int) error {
+				return p.Scale(ctx, commits, of, replicas)
 			},
 		})),
 	}
@@ -73,10 +73,10 @@ type Effects struct {
 	// digest.
 	Call func(ctx context.Context, r webhook.Request) webhook.Answer
 	Blob func(digest string) ([]byte, error)
-	// Load returns what pods used since the last call; Scale sets the replicas of an object by the verbs, and commits
+	// Load returns what pods used since the last call; Scale sets the replicas of a deployment by the verbs, and commits
 	// through the term.
 	Load  func(ctx context.Context, tasks []string) []autoscaler.Sample
-	Scale func(ctx context.Context, term records.Committer, ref api.Ref, replicas int) error
+	Scale func(ctx context.Context, term records.Committer, of autoscaler.Deployment, replicas int) error
 	// Sinks says what sinks read and how they send.
 	Sinks Sinks
 	// Sources fetches and applies what syncs name. Default: syncs are stored, and nothing is done about them.

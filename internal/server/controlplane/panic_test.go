@@ -123,7 +123,7 @@ func newVictim(t *testing.T, s *memory.Store) *victim {
 			Load: func(_ context.Context, tasks []string) []autoscaler.Sample {
 				return make([]autoscaler.Sample, len(tasks))
 			},
-			Scale: func(context.Context, records.Committer, api.Ref, int) error {
+			Scale: func(context.Context, records.Committer, autoscaler.Deployment, int) error {
 				return errors.New("nothing is scaled")
 			},
 			Delivered: func(string) {}, Scaled: func(string) {}, Sources: nowhere{},
