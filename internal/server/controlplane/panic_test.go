@@ -18,6 +18,7 @@ import (
 	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/core/webhook"
 	"tend.dev/tend/internal/kinds/autoscaler"
+	"tend.dev/tend/internal/kinds/sink"
 	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/eventlog"
 	"tend.dev/tend/internal/store/memory"
@@ -127,7 +128,7 @@ func newVictim(t *testing.T, s *memory.Store) *victim {
 				return errors.New("nothing is scaled")
 			},
 			Delivered: func(string) {}, Scaled: func(string) {}, Sources: nowhere{},
-			Sinks: Sinks{Log: silent{}, Count: func(string, string) {}},
+			Sinks: sink.Options{Log: silent{}, Count: func(string, string) {}},
 		},
 	})
 	return v

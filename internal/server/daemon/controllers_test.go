@@ -83,7 +83,8 @@ func TestTheAutoscalerCommitsThroughItsTerm(t *testing.T) {
 	}
 }
 
-// TestTheAutoscalerScalesNoSuccessor: the deployment is deleted and made again while a step of the old one is under way.
+// TestTheAutoscalerScalesNoSuccessor: the deployment is deleted and made again while a step of the old one is
+// under way.
 func TestTheAutoscalerScalesNoSuccessor(t *testing.T) {
 	d := newScaled(t)
 	old, _ := d.apply(t)
