@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/verb"
 	"tend.dev/tend/internal/core/access"
-	"tend.dev/tend/internal/core/verb"
 	"tend.dev/tend/internal/store/records"
 )
 

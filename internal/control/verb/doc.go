@@ -3,6 +3,6 @@
 // of rights, how its input is written and read, and its commands, if they do no more than call it and print.
 //
 // It carries out nothing. Package verbs decides what a verb stores; verbs that reach containers or receivers are
-// declared in the server. A kind of its own declares its verbs by verbs.Declare, which registers them here; the toy
+// declared in the server, whose Verbs are all there are. A kind of its own declares its verbs by verbs.Declare; the toy
 // kind shows it.
 package verb

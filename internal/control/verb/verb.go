@@ -2,7 +2,6 @@ package verb
 
 import (
 	"reflect"
-	"slices"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/access"
@@ -32,20 +31,3 @@ func Of[In, Out any](v Verb) Verb {
 
 // Path is that of a verb, as the API's mux has it.
 func (v Verb) Path() string { return "/v1/objects/{kind}/{scope}/{name}/" + v.Name }
-
-// table has all verbs, in the order in which they were declared.
-var table []Verb
-
-// Register adds a verb, and who may ask for it to the table of rights. Packages do so as they are initialized.
-func Register(v Verb) Verb {
-	route := "POST " + v.Path()
-	if _, taken := access.Rules[route]; taken {
-		panic("two verbs are called " + v.Name)
-	}
-	access.Rules[route] = v.Rule
-	table = append(table, v)
-	return v
-}
-
-// All returns the verbs there are.
-func All() []Verb { return slices.Clone(table) }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tend.dev/tend/internal/core/verb"
+	"tend.dev/tend/internal/control/verb"
 )
 
 type input struct {
