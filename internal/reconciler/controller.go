@@ -31,7 +31,7 @@ type Controller struct {
 	clock   clock
 	records map[Key]*record
 	timers  timers
-	gate    gate
+	parking parking
 	// untried is the number of replayed keys that were not tried yet.
 	untried int
 	started bool
@@ -50,7 +50,7 @@ func New(o Options) *Controller {
 		clock:   newClock(),
 		records: map[Key]*record{},
 		timers:  newTimers(),
-		gate:    newGate(),
+		parking: newParking(),
 	}
 	c.meter = o.Metrics.meter(o.Name, c.queueState)
 	return c

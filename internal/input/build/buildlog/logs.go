@@ -28,8 +28,8 @@ const suffix = ".log"
 // Name returns what the log of a build of an application (<scope>-<name>) is called.
 func Name(app, build string) string { return app + "." + build }
 
-// Journal is a folder of logs. Safe for concurrent use.
-type Journal struct {
+// Logs is a folder of logs. Safe for concurrent use.
+type Logs struct {
 	folder string
 
 	mu   sync.Mutex
@@ -39,29 +39,29 @@ type Journal struct {
 }
 
 // Open makes the folder if it is missing.
-func Open(folder string) (*Journal, error) {
+func Open(folder string) (*Logs, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("open the builds' logs: %w", err)
 	}
-	return &Journal{folder: folder, open: map[string]*Log{}, begun: make(chan struct{})}, nil
+	return &Logs{folder: folder, open: map[string]*Log{}, begun: make(chan struct{})}, nil
 }
 
-func (j *Journal) path(called string) (string, error) {
+func (l *Logs) path(called string) (string, error) {
 	if !name().MatchString(called) {
 		return "", fmt.Errorf("%.100q: %w", called, ErrNotFound)
 	}
-	return filepath.Join(j.folder, called+suffix), nil
+	return filepath.Join(l.folder, called+suffix), nil
 }
 
 // Begin starts a new log. It removes the output of an earlier build of the name.
-func (j *Journal) Begin(called string) (*Log, error) {
-	path, err := j.path(called)
+func (l *Logs) Begin(called string) (*Log, error) {
+	path, err := l.path(called)
 	if err != nil {
 		return nil, err
 	}
 	// The file and its writer appear at once: a reader between the two would take an empty log for a complete one.
-	j.mu.Lock()
-	defer j.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	_ = os.Remove(path) // a reader of the old one continues to read it
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -69,21 +69,21 @@ func (j *Journal) Begin(called string) (*Log, error) {
 	}
 	log := &Log{file: file, changed: make(chan struct{})}
 	log.ended = func() {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		if j.open[called] == log {
-			delete(j.open, called)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.open[called] == log {
+			delete(l.open, called)
 		}
 	}
-	j.open[called] = log
-	close(j.begun)
-	j.begun = make(chan struct{})
+	l.open[called] = log
+	close(l.begun)
+	l.begun = make(chan struct{})
 	return log, nil
 }
 
 // Names returns the names of all logs.
-func (j *Journal) Names() ([]string, error) {
-	entries, err := os.ReadDir(j.folder)
+func (l *Logs) Names() ([]string, error) {
+	entries, err := os.ReadDir(l.folder)
 	if err != nil {
 		return nil, fmt.Errorf("list the builds' logs: %w", err)
 	}
@@ -98,8 +98,8 @@ func (j *Journal) Names() ([]string, error) {
 
 // Surplus removes the logs that keep doesn't want, but for the newest extra ones of those: users read the logs of
 // failed builds later.
-func (j *Journal) Surplus(keep func(called string) bool, extra int) error {
-	entries, err := os.ReadDir(j.folder)
+func (l *Logs) Surplus(keep func(called string) bool, extra int) error {
+	entries, err := os.ReadDir(l.folder)
 	if err != nil {
 		return fmt.Errorf("list the builds' logs: %w", err)
 	}
@@ -111,10 +111,10 @@ func (j *Journal) Surplus(keep func(called string) bool, extra int) error {
 	for _, entry := range entries {
 		called, isLog := strings.CutSuffix(entry.Name(), suffix)
 		info, err := entry.Info()
-		if !isLog || err != nil || keep(called) || j.writing(called) {
+		if !isLog || err != nil || keep(called) || l.writing(called) {
 			continue
 		}
-		unwanted = append(unwanted, old{filepath.Join(j.folder, entry.Name()), info.ModTime()})
+		unwanted = append(unwanted, old{filepath.Join(l.folder, entry.Name()), info.ModTime()})
 	}
 	slices.SortFunc(unwanted, func(a, b old) int { return b.at.Compare(a.at) })
 	var faults []error
@@ -126,10 +126,10 @@ func (j *Journal) Surplus(keep func(called string) bool, extra int) error {
 	return errors.Join(faults...)
 }
 
-func (j *Journal) writing(called string) bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.open[called] != nil
+func (l *Logs) writing(called string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open[called] != nil
 }
 
 // Log is the output of one build.

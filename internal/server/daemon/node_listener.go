@@ -27,8 +27,8 @@ import (
 	"tend.dev/tend/internal/store/secret"
 )
 
-// gate is the listener for the agents of other machines.
-type gate struct {
+// nodeListener is the listener for the agents of other machines.
+type nodeListener struct {
 	listener net.Listener
 	server   *http.Server
 	desk     join.Desk
@@ -59,13 +59,13 @@ func (d *daemon) openGate(ctx context.Context) error {
 		d.onStop(func() error { _ = listener.Close(); return nil })
 	}
 	d.joining = make(chan struct{}, 1)
-	g := &gate{desk: join.Desk{Authority: ca, Cluster: d.cluster.UID, Enter: d.enter, Member: d.member,
+	l := &nodeListener{desk: join.Desk{Authority: ca, Cluster: d.cluster.UID, Enter: d.enter, Member: d.member,
 		Joined: d.auditJoin}}
 	if d.several() {
-		g.desk.Admit = d.admit
+		l.desk.Admit = d.admit
 	}
 	mux := http.NewServeMux()
-	g.desk.Register(mux)
+	l.desk.Register(mux)
 	mux.Handle(remote.Prefix, remote.NewHandler(remote.HandlerOptions{
 		Service: d.nodes, Node: d.memberOf, Callbacks: d.server.Callbacks(), Paused: d.pause.why, Logger: d.Logger,
 		Current: d.current, Fresh: d.caughtUp, Servers: d.addresses, Roots: d.roots, Tracer: d.Tracer,
@@ -76,8 +76,8 @@ func (d *daemon) openGate(ctx context.Context) error {
 	mux.Handle("GET "+peer.RevisionPath, peer.Revision(d.view.Revision))
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
-	g.server = &http.Server{
-		Handler: g.desk.Guard(d.whenRead(mux)), Protocols: protocols,
+	l.server = &http.Server{
+		Handler: l.desk.Guard(d.whenRead(mux)), Protocols: protocols,
 		HTTP2: &http.HTTP2Config{
 			MaxDecoderHeaderTableSize: session.HeaderTable, MaxEncoderHeaderTableSize: session.HeaderTable,
 			MaxConcurrentStreams: boundary.Streams, MaxReceiveBufferPerConnection: unreadBody,
@@ -95,19 +95,19 @@ func (d *daemon) openGate(ctx context.Context) error {
 		},
 		ErrorLog: slog.NewLogLogger(d.Logger.Handler(), slog.LevelDebug),
 	}
-	g.listener = connlimit.New(listener, connlimit.Options{
-		Total: connlimit.Within(connlimit.Files(), 4, maxNodeConns), Reclaim: func() { connlimit.CloseIdle(g.server) },
+	l.listener = connlimit.New(listener, connlimit.Options{
+		Total: connlimit.Within(connlimit.Files(), 4, maxNodeConns), Reclaim: func() { connlimit.CloseIdle(l.server) },
 		Name: "nodes", Logger: d.Logger,
 	})
-	d.gate = g
+	d.nodeListener = l
 	return nil
 }
 
 // run serves nodes until ctx ends.
-func (g *gate) run(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, func() { _ = g.server.Close() })
+func (l *nodeListener) run(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { _ = l.server.Close() })
 	defer stop()
-	if err := g.server.ServeTLS(g.listener, "", ""); ctx.Err() == nil || !errors.Is(err, http.ErrServerClosed) {
+	if err := l.server.ServeTLS(l.listener, "", ""); ctx.Err() == nil || !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
@@ -182,29 +182,31 @@ func renewing(
 }
 
 // nodeAddress returns where nodes, and other servers, reach the listener for nodes.
-func (d *daemon) nodeAddress() string { return reachable(d.gate.listener.Addr().String(), d.peerHost) }
+func (d *daemon) nodeAddress() string {
+	return reachable(d.nodeListener.listener.Addr().String(), d.peerHost)
+}
 
 // ownNode returns the certificate of this server's own node; nil if the server takes no other nodes.
 func (d *daemon) ownNode() *authority.Own {
 	if d.Nodes == nil && d.NodeListen == "" {
 		return nil
 	}
-	// the gate is opened after the host, and before anything runs
-	issuer := func() string { return d.gate.desk.Authority.Fingerprint() }
+	// the listener is opened after the host, and before anything runs
+	issuer := func() string { return d.nodeListener.desk.Authority.Fingerprint() }
 	issue := func(life time.Duration) (tls.Certificate, error) {
-		return d.gate.desk.Authority.Client(authority.Machine{Node: d.Node}, life)
+		return d.nodeListener.desk.Authority.Client(authority.Machine{Node: d.Node}, life)
 	}
 	return &authority.Own{Certificate: renewing(d.Now, issuer, issue),
-		Roots: func() []byte { return d.gate.desk.Authority.PEM() }, Now: d.Now}
+		Roots: func() []byte { return d.nodeListener.desk.Authority.PEM() }, Now: d.Now}
 }
 
 // outside returns where other nodes reach this machine: where it listens for them, or has the default route. Invalid if
 // no other machine does.
 func (d *daemon) outside() netip.Addr {
-	if d.gate == nil {
+	if d.nodeListener == nil {
 		return netip.Addr{}
 	}
-	listens, err := netip.ParseAddrPort(d.gate.listener.Addr().String())
+	listens, err := netip.ParseAddrPort(d.nodeListener.listener.Addr().String())
 	address := listens.Addr().Unmap()
 	if err != nil || address.IsLoopback() {
 		return netip.Addr{}

@@ -1,4 +1,4 @@
-package agent
+package puller
 
 import (
 	"bytes"
@@ -101,34 +101,34 @@ func (i *intents) sweep() {
 }
 
 // Changed schedules a resource that may have changed or is gone: it is compared with what was applied.
-func (a *Agent) Changed(r api.ClusterResource) {
-	a.intents.mu.Lock()
-	defer a.intents.mu.Unlock()
-	if name := nameOf(r); a.intents.by[name] != nil {
-		a.intents.mark(name)
+func (p *Puller) Changed(r api.ClusterResource) {
+	p.intents.mu.Lock()
+	defer p.intents.mu.Unlock()
+	if name := nameOf(r); p.intents.by[name] != nil {
+		p.intents.mark(name)
 	}
 }
 
 // Resync asks the control plane again what was delivered, and reports the state of all of it: the control plane may
 // have lost earlier reports.
-func (a *Agent) Resync() {
-	a.intents.mu.Lock()
-	defer a.intents.mu.Unlock()
-	a.intents.listed, a.intents.since = false, map[api.ClusterResource]bool{}
+func (p *Puller) Resync() {
+	p.intents.mu.Lock()
+	defer p.intents.mu.Unlock()
+	p.intents.listed, p.intents.since = false, map[api.ClusterResource]bool{}
 	select {
-	case a.intents.wake <- struct{}{}:
+	case p.intents.wake <- struct{}{}:
 	default:
 	}
 }
 
 // compareAll compares the cluster with what was applied, and reports differences, until ctx ends. It does so at once
 // after a change, and for everything once a minute, in case it missed a notice.
-func (a *Agent) compareAll(ctx context.Context) error {
+func (p *Puller) compareAll(ctx context.Context) error {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
-	again := newBackoff(a.Jitter)
+	again := newBackoff(p.Jitter)
 	for {
-		err := a.compareChanged(ctx)
+		err := p.compareChanged(ctx)
 		switch {
 		case isEnd(err):
 			return err
@@ -138,9 +138,9 @@ func (a *Agent) compareAll(ctx context.Context) error {
 		}
 		again.reset()
 		select {
-		case <-a.intents.wake:
+		case <-p.intents.wake:
 		case <-ticker.C:
-			a.intents.sweep()
+			p.intents.sweep()
 		case <-ctx.Done():
 			return nil
 		}
@@ -148,57 +148,57 @@ func (a *Agent) compareAll(ctx context.Context) error {
 }
 
 // compareChanged compares the resources that may have changed.
-func (a *Agent) compareChanged(ctx context.Context) error {
-	a.intents.mu.Lock()
-	listed := a.intents.listed
-	a.intents.mu.Unlock()
+func (p *Puller) compareChanged(ctx context.Context) error {
+	p.intents.mu.Lock()
+	listed := p.intents.listed
+	p.intents.mu.Unlock()
 	if !listed {
-		if err := a.list(ctx); err != nil {
+		if err := p.list(ctx); err != nil {
 			return err
 		}
 	}
 	for {
-		name, is, ok := a.intents.next()
+		name, is, ok := p.intents.next()
 		if !ok {
 			return nil
 		}
-		state, seen, err := a.Applier.Compare(ctx, is.manifest)
+		state, seen, err := p.Applier.Compare(ctx, is.manifest)
 		if err != nil { // the next sweep tries again
-			a.Logger.WarnContext(ctx, "a resource can't be compared", "resource", name.Kind+"/"+name.Namespace+"/"+name.Name, "error", err)
+			p.Logger.WarnContext(ctx, "a resource can't be compared", "resource", name.Kind+"/"+name.Namespace+"/"+name.Name, "error", err)
 			continue
 		}
 		state.Key = is.key
-		if err := a.say(ctx, name, is, state, seen); err != nil {
+		if err := p.say(ctx, name, is, state, seen); err != nil {
 			return err
 		}
 	}
 }
 
 // say reports a state unless it is the last reported one. It waits while many events wait, because none may be dropped.
-func (a *Agent) say(
+func (p *Puller) say(
 	ctx context.Context, name api.ClusterResource, is intent, state pull.State, seen api.ClusterResource,
 ) error {
 	if is.said != nil && is.uid == seen.UID && reflect.DeepEqual(*is.said, state) {
 		return nil
 	}
-	if err := a.WaitForRoom(ctx); err != nil {
+	if err := p.WaitForRoom(ctx); err != nil {
 		return err
 	}
-	a.intents.mu.Lock()
-	defer a.intents.mu.Unlock()
-	known := a.intents.by[name]
+	p.intents.mu.Lock()
+	defer p.intents.mu.Unlock()
+	known := p.intents.by[name]
 	if known == nil || known.key != is.key {
 		return nil // a newer job was done meanwhile
 	}
 	known.said, known.uid = &state, seen.UID
-	a.Emit(pull.Event{Kind: pull.EventResourceState, ResourceRef: seen, State: &state, Timestamp: a.Now().UTC()})
+	p.Emit(pull.Event{Kind: pull.EventResourceState, ResourceRef: seen, State: &state, Timestamp: p.Now().UTC()})
 	return nil
 }
 
 // WaitForRoom waits until only a few events wait.
-func (a *Agent) WaitForRoom(ctx context.Context) error {
+func (p *Puller) WaitForRoom(ctx context.Context) error {
 	for {
-		if waiting, _ := a.Buffered(); waiting < room {
+		if waiting, _ := p.Buffered(); waiting < room {
 			return nil
 		}
 		if err := delay.For(ctx, roomEvery); err != nil {
@@ -209,13 +209,13 @@ func (a *Agent) WaitForRoom(ctx context.Context) error {
 
 // list asks what was delivered and adds it to the intents, except for resources of jobs done meanwhile. All of it is
 // reported again. A control plane that doesn't support this gets reports of everything applied from now on.
-func (a *Agent) list(ctx context.Context) error {
-	i := a.intents
+func (p *Puller) list(ctx context.Context) error {
+	i := p.intents
 	fetched := map[api.ClusterResource]*intent{}
 	for after, known := "", true; known; {
 		var jobs []pull.Job
-		err := a.request(ctx, func(token string) (err error) {
-			jobs, err = a.client.Delivered(ctx, token, a.current().ClusterID, after)
+		err := p.request(ctx, func(token string) (err error) {
+			jobs, err = p.client.Delivered(ctx, token, p.current().ClusterID, after)
 			return err
 		})
 		if err != nil && statusOf(err) != http.StatusNotFound {

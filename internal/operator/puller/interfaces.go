@@ -1,4 +1,4 @@
-package agent
+package puller
 
 import (
 	"context"
@@ -121,7 +121,7 @@ func (e *ConflictError) Error() string {
 	return text
 }
 
-// Credentials store the agent's credential.
+// Credentials store the puller's credential.
 type Credentials interface {
 	// Load returns the stored credential.
 	Load(ctx context.Context) (pull.Credential, error)

@@ -1,4 +1,4 @@
-package agent
+package puller
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ func TestAJob(t *testing.T) {
 		b.want(30*time.Second, "soon", "")
 		b.want(40*time.Second, "once a minute", "j1/status applied, not ready yet")
 		b.cluster.ready(cloudRef, api.ConditionTrue, "HelmReleaseReady")
-		b.agent.Moved()
+		b.puller.Moved()
 		b.want(time.Second, "ready", "j1/status; j1/result succeeded")
 		b.plane.give(applyJob("j2", "k1", "1"))
 		b.want(time.Second, "again", "j2/ack; j2/status; j2/result noop")
@@ -128,7 +128,7 @@ func TestAFailure(t *testing.T) {
 			seen := b.cluster.have[cloudRef]
 			seen.ObservedGeneration, seen.Conditions = seen.Resource.Generation, conditions
 			b.cluster.mu.Unlock()
-			b.agent.Moved()
+			b.puller.Moved()
 		}
 		degraded := pull.Condition{Type: "Degraded", Status: "True", Reason: "HelmReleaseFailed", Message: "upgrade failed:\nexit status 1"}
 		b.plane.give(applyJob("j1", "k1", "1"))
@@ -163,7 +163,7 @@ func TestAnotherResourceIsNoAnswer(t *testing.T) {
 }
 
 // TestComparing: the cluster is compared with what was applied, at once after a notice and within a minute without one.
-// An agent that has just started asks the control plane what was delivered.
+// A puller that has just started asks the control plane what was delivered.
 func TestComparing(t *testing.T) {
 	inBench(t, func(b *bench) {
 		says := func(after time.Duration, when, want string) {
@@ -178,7 +178,7 @@ func TestComparing(t *testing.T) {
 		says(2*time.Second, "applied", "cloud k1")
 		says(2*time.Minute, "nothing changes", "")
 		b.cluster.edit(cloudRef)
-		b.agent.Changed(cloudRef)
+		b.puller.Changed(cloudRef)
 		says(2*time.Second, "changed", "cloud k1 spec by kubectl-edit")
 		b.cluster.gone(cloudRef)
 		says(time.Minute, "gone, without a notice", "cloud k1 missing")
@@ -235,7 +235,7 @@ func TestANamespaceOfThreeHundredIsDeleted(t *testing.T) {
 		clear(b.cluster.have)
 		b.cluster.mu.Unlock()
 		for i := range count {
-			b.agent.Changed(api.ClusterResource{
+			b.puller.Changed(api.ClusterResource{
 				APIVersion: api.AppsAPIVersion, Kind: api.ApplicationInstanceKind, Namespace: "org", Name: fmt.Sprintf("web-%03d", i), UID: "k",
 			})
 		}

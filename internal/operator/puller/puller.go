@@ -1,4 +1,4 @@
-package agent
+package puller
 
 import (
 	"cmp"
@@ -48,8 +48,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Agent does the jobs of one cluster. Create it with New. Only one process of a cluster may run an Agent at a time.
-type Agent struct {
+// Puller does the jobs of one cluster. Create it with New. Only one process of a cluster may run one at a time.
+type Puller struct {
 	Options
 	client  *Client
 	buffer  *buffer
@@ -68,7 +68,7 @@ type Agent struct {
 }
 
 // New returns an Agent. It does nothing before Run.
-func New(o Options) *Agent {
+func New(o Options) *Puller {
 	if o.Wait <= 0 {
 		o.Wait = pull.DefaultWait
 	}
@@ -95,25 +95,25 @@ func New(o Options) *Agent {
 		o.Now = time.Now
 	}
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	return &Agent{
+	return &Puller{
 		Options: o, client: &Client{Endpoint: o.Endpoint, HTTP: o.HTTP, UserAgent: o.UserAgent}, buffer: newBuffer(),
 		intents: newIntents(), queries: newQueries(), moved: make(chan struct{}, 1),
 	}
 }
 
 // Run does jobs and sends events until ctx ends, and then returns nil. It returns ErrUnauthorized or ErrForbidden if
-// the control plane permanently refuses the agent.
-func (a *Agent) Run(ctx context.Context) error {
-	if _, err := a.load(ctx); err != nil {
+// the control plane permanently refuses the puller.
+func (p *Puller) Run(ctx context.Context) error {
+	if _, err := p.load(ctx); err != nil {
 		return err
 	}
 	inner, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var parts sync.WaitGroup
-	all := []func(context.Context) error{a.pollJobs, a.trackReady, a.compareAll, a.sendEvents}
-	if a.Query != nil {
+	all := []func(context.Context) error{p.pollJobs, p.trackReady, p.compareAll, p.sendEvents}
+	if p.Query != nil {
 		for range answering {
-			all = append(all, a.answerQueries)
+			all = append(all, p.answerQueries)
 		}
 	}
 	for _, part := range all {
@@ -131,91 +131,91 @@ func (a *Agent) Run(ctx context.Context) error {
 }
 
 // load reads the stored credential.
-func (a *Agent) load(ctx context.Context) (pull.Credential, error) {
-	credential, err := a.Credentials.Load(ctx)
+func (p *Puller) load(ctx context.Context) (pull.Credential, error) {
+	credential, err := p.Credentials.Load(ctx)
 	if err != nil {
 		return pull.Credential{}, err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.credential = credential
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.credential = credential
 	return credential, nil
 }
 
-func (a *Agent) current() pull.Credential {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.credential
+func (p *Puller) current() pull.Credential {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.credential
 }
 
 // Register exchanges a registration token for a credential, and stores it.
-func (a *Agent) Register(ctx context.Context, token, cluster, displayName string) (pull.Credential, error) {
-	given, err := a.client.Register(ctx, token, cluster, displayName)
+func (p *Puller) Register(ctx context.Context, token, cluster, displayName string) (pull.Credential, error) {
+	given, err := p.client.Register(ctx, token, cluster, displayName)
 	if err != nil {
 		return given, err
 	}
-	return given, a.keep(ctx, given)
+	return given, p.keep(ctx, given)
 }
 
 // Rotate exchanges the credential for a new one, and stores it. The old one stays valid for a day, so a failure loses
 // nothing.
-func (a *Agent) Rotate(ctx context.Context) error {
+func (p *Puller) Rotate(ctx context.Context) error {
 	var given pull.Credential
-	err := a.request(ctx, func(token string) (err error) { given, err = a.client.Rotate(ctx, token); return err })
+	err := p.request(ctx, func(token string) (err error) { given, err = p.client.Rotate(ctx, token); return err })
 	if err != nil {
 		return err
 	}
 	if given.ClusterID == "" {
-		given.ClusterID = a.current().ClusterID
+		given.ClusterID = p.current().ClusterID
 	}
-	return a.keep(ctx, given)
+	return p.keep(ctx, given)
 }
 
-func (a *Agent) keep(ctx context.Context, credential pull.Credential) error {
-	if err := a.Credentials.Save(ctx, credential); err != nil {
+func (p *Puller) keep(ctx context.Context, credential pull.Credential) error {
+	if err := p.Credentials.Save(ctx, credential); err != nil {
 		return err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.credential = credential
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.credential = credential
 	return nil
 }
 
 // request makes a request with the current token. If the token is refused and another one was stored meanwhile, it
 // tries once more.
-func (a *Agent) request(ctx context.Context, do func(token string) error) error {
-	token := a.current().Token
+func (p *Puller) request(ctx context.Context, do func(token string) error) error {
+	token := p.current().Token
 	err := do(token)
 	if statusOf(err) == http.StatusUnauthorized {
-		if fresh, failed := a.load(ctx); failed == nil && fresh.Token != token {
+		if fresh, failed := p.load(ctx); failed == nil && fresh.Token != token {
 			err = do(fresh.Token)
 		}
 	}
 	switch status := statusOf(err); {
 	case err == nil || status == http.StatusNotFound || status == http.StatusConflict:
-		a.report(Health{Connected: true, Authenticated: true})
+		p.report(Health{Connected: true, Authenticated: true})
 	case status == http.StatusUnauthorized:
-		a.report(Health{Connected: true, Reason: err.Error()})
+		p.report(Health{Connected: true, Reason: err.Error()})
 		return errors.Join(ErrUnauthorized, err)
 	case status == http.StatusForbidden:
-		a.report(Health{Connected: true, Reason: err.Error()})
+		p.report(Health{Connected: true, Reason: err.Error()})
 		return errors.Join(ErrForbidden, err)
 	case ctx.Err() == nil:
-		a.report(Health{Authenticated: true, Reason: err.Error()})
+		p.report(Health{Authenticated: true, Reason: err.Error()})
 	}
 	return err
 }
 
-// isEnd reports whether an error ends the agent.
+// isEnd reports whether an error ends the puller.
 func isEnd(err error) bool { return errors.Is(err, ErrUnauthorized) || errors.Is(err, ErrForbidden) }
 
 // report calls Health if the state of the connection has changed.
-func (a *Agent) report(is Health) {
-	a.reporting.Lock()
-	defer a.reporting.Unlock()
-	changed := is.Connected != a.health.Connected || is.Authenticated != a.health.Authenticated
-	a.health = is
+func (p *Puller) report(is Health) {
+	p.reporting.Lock()
+	defer p.reporting.Unlock()
+	changed := is.Connected != p.health.Connected || is.Authenticated != p.health.Authenticated
+	p.health = is
 	if changed {
-		a.Health(is)
+		p.Health(is)
 	}
 }

@@ -8,12 +8,12 @@ import (
 	"tend.dev/tend/internal/platform/delay"
 )
 
-// gateRetry is the pause after the view failed to answer.
-const gateRetry = time.Second
+// parkRetry is the pause after the view failed to answer.
+const parkRetry = time.Second
 
-// gate holds keys back that committed something the view doesn't show yet: a reconcile of the past state would undo or
-// repeat what was just done. They hold no worker meanwhile. Guarded by the controller's lock.
-type gate struct {
+// parking holds keys back that committed something the view doesn't show yet: a reconcile of the past state would undo
+// or repeat what was just done. They hold no worker meanwhile. Guarded by the controller's lock.
+type parking struct {
 	parked map[*record]struct{}
 	// lowest is the revision the watcher waits for; cancel ends that wait for a lower one.
 	lowest int64
@@ -25,14 +25,14 @@ type gate struct {
 	doubt     chan struct{}
 }
 
-func newGate() gate {
-	return gate{
+func newParking() parking {
+	return parking{
 		parked: map[*record]struct{}{}, wake: make(chan struct{}, 1),
 		unsettled: map[*record]struct{}{}, doubt: make(chan struct{}, 1),
 	}
 }
 
-// seen returns the newest revision the view has; without a gate it has everything.
+// seen returns the newest revision the view has; without a view it has everything.
 func (c *Controller) seen() int64 {
 	if c.opts.Revision == nil || c.opts.WaitFor == nil {
 		return math.MaxInt64
@@ -42,7 +42,7 @@ func (c *Controller) seen() int64 {
 
 func (c *Controller) parkLocked(rec *record) {
 	rec.phase = behind
-	c.gate.parked[rec] = struct{}{}
+	c.parking.parked[rec] = struct{}{}
 	c.awaitLocked(rec)
 }
 
@@ -51,10 +51,10 @@ func (c *Controller) awaitLocked(rec *record) {
 	if rec.unsettled {
 		return // settle does it
 	}
-	if c.gate.cancel != nil && rec.revision < c.gate.lowest {
-		c.gate.cancel()
+	if c.parking.cancel != nil && rec.revision < c.parking.lowest {
+		c.parking.cancel()
 	}
-	poke(c.gate.wake)
+	poke(c.parking.wake)
 }
 
 // poke fills a channel that has room for one token.
@@ -72,7 +72,7 @@ func (c *Controller) watchView(ctx context.Context) {
 		if wait == nil {
 			select {
 			case <-ctx.Done():
-			case <-c.gate.wake:
+			case <-c.parking.wake:
 			}
 			continue
 		}
@@ -81,7 +81,7 @@ func (c *Controller) watchView(ctx context.Context) {
 		c.endWait()
 		if err != nil && !superseded {
 			c.log.Warn("view does not catch up, waits on", "revision", revision, "error", err)
-			_ = delay.For(ctx, gateRetry)
+			_ = delay.For(ctx, parkRetry)
 		}
 		c.release(c.seen())
 	}
@@ -91,33 +91,33 @@ func (c *Controller) watchView(ctx context.Context) {
 func (c *Controller) nextWait(ctx context.Context) (context.Context, int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.gate.lowest = math.MaxInt64
-	for rec := range c.gate.parked {
+	c.parking.lowest = math.MaxInt64
+	for rec := range c.parking.parked {
 		if !rec.unsettled {
-			c.gate.lowest = min(c.gate.lowest, rec.revision)
+			c.parking.lowest = min(c.parking.lowest, rec.revision)
 		}
 	}
-	if c.gate.lowest == math.MaxInt64 {
+	if c.parking.lowest == math.MaxInt64 {
 		return nil, 0
 	}
 	wait, cancel := context.WithCancel(ctx)
-	c.gate.cancel = cancel
-	return wait, c.gate.lowest
+	c.parking.cancel = cancel
+	return wait, c.parking.lowest
 }
 
 func (c *Controller) endWait() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.gate.cancel()
-	c.gate.cancel = nil
+	c.parking.cancel()
+	c.parking.cancel = nil
 }
 
 func (c *Controller) release(seen int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for rec := range c.gate.parked {
+	for rec := range c.parking.parked {
 		if !rec.unsettled && rec.revision <= seen {
-			delete(c.gate.parked, rec)
+			delete(c.parking.parked, rec)
 			c.pushLocked(rec)
 		}
 	}

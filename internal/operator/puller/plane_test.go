@@ -1,4 +1,4 @@
-package agent
+package puller
 
 import (
 	"context"
@@ -152,7 +152,7 @@ func (p *plane) take() string {
 	return out
 }
 
-// bench is an agent with a control plane and a cluster.
+// bench is a puller with a control plane and a cluster.
 type bench struct {
 	testing.TB
 	plane   *plane
@@ -160,7 +160,7 @@ type bench struct {
 	secret  *kept
 	keys    *texts
 	health  []Health
-	agent   *Agent
+	puller  *Puller
 	ended   chan error
 	stop    func()
 }
@@ -177,17 +177,17 @@ func inBench(t *testing.T, test func(b *bench)) {
 
 func (b *bench) start() {
 	ctx, cancel := context.WithCancel(b.Context())
-	b.agent = New(Options{
+	b.puller = New(Options{
 		Endpoint: "https://plane", HTTP: &http.Client{Transport: &wire{handler: b.plane}},
 		Applier: b.cluster, Credentials: b.secret, Keys: NewKeys(b.keys, time.Now),
 		Health: func(h Health) { b.health = append(b.health, h) }, Jitter: func() float64 { return 0 },
 	})
 	b.ended = make(chan error, 1)
-	go func() { b.ended <- b.agent.Run(ctx) }()
+	go func() { b.ended <- b.puller.Run(ctx) }()
 	b.stop = func() {
 		cancel()
 		if err := <-b.ended; err != nil {
-			b.Errorf("the agent ended with %v", err)
+			b.Errorf("the puller ended with %v", err)
 		}
 		b.ended <- nil
 	}

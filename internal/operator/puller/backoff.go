@@ -1,4 +1,4 @@
-package agent
+package puller
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ const (
 	lastBackoff  = time.Minute
 )
 
-// The errors that end an agent. It starts again once its credentials change.
+// The errors that end a puller. It starts again once its credentials change.
 var (
 	// ErrUnauthorized means that the credential was refused and no other one is stored.
 	ErrUnauthorized = errors.New("the control plane refuses the credential: register again")

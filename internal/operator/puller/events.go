@@ -1,4 +1,4 @@
-package agent
+package puller
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 const (
 	flushEvery = time.Second
 	maxBuffer  = 1000
-	// lastFlush bounds the time for sending the waiting events when the agent ends.
+	// lastFlush bounds the time for sending the waiting events when the puller ends.
 	lastFlush = 5 * time.Second
 )
 
@@ -106,28 +106,28 @@ func (b *buffer) state() (waiting, dropped int) {
 }
 
 // Emit adds an event to the next batch.
-func (a *Agent) Emit(event pull.Event) { a.buffer.add(event) }
+func (p *Puller) Emit(event pull.Event) { p.buffer.add(event) }
 
 // Buffered returns how many events wait, and how many were dropped since none waited last.
-func (a *Agent) Buffered() (waiting, dropped int) { return a.buffer.state() }
+func (p *Puller) Buffered() (waiting, dropped int) { return p.buffer.state() }
 
 // sendEvents sends the waiting events once a second, or as soon as a batch is full, until ctx ends; then it sends the
 // rest.
-func (a *Agent) sendEvents(ctx context.Context) error {
+func (p *Puller) sendEvents(ctx context.Context) error {
 	ticker := time.NewTicker(flushEvery)
 	defer ticker.Stop()
-	again := newBackoff(a.Jitter)
+	again := newBackoff(p.Jitter)
 	for {
 		select {
 		case <-ticker.C:
-		case <-a.buffer.full:
+		case <-p.buffer.full:
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
 			defer cancel()
-			_, _ = a.flush(last) // unsent events are observed again after a restart
+			_, _ = p.flush(last) // unsent events are observed again after a restart
 			return nil
 		}
-		failed, err := a.flush(ctx)
+		failed, err := p.flush(ctx)
 		if err != nil {
 			return err
 		}
@@ -139,30 +139,30 @@ func (a *Agent) sendEvents(ctx context.Context) error {
 	}
 }
 
-// flush sends all waiting events. failed is an error that may pass; err ends the agent.
-func (a *Agent) flush(ctx context.Context) (failed, err error) {
+// flush sends all waiting events. failed is an error that may pass; err ends the puller.
+func (p *Puller) flush(ctx context.Context) (failed, err error) {
 	for {
-		batch, tooLarge := a.buffer.take()
+		batch, tooLarge := p.buffer.take()
 		for _, event := range tooLarge {
-			a.Logger.WarnContext(ctx, "an event is too large for a request, and is dropped",
+			p.Logger.WarnContext(ctx, "an event is too large for a request, and is dropped",
 				"kind", event.ResourceRef.Kind, "name", event.ResourceRef.Name)
 		}
 		if len(batch) == 0 {
 			return nil, nil
 		}
-		err := a.request(ctx, func(token string) error { return a.client.Events(ctx, token, batch) })
+		err := p.request(ctx, func(token string) error { return p.client.Events(ctx, token, batch) })
 		switch {
 		case err == nil:
-			if a.buffer.sent() {
-				a.Overflowed()
+			if p.buffer.sent() {
+				p.Overflowed()
 			}
 		case isEnd(err):
 			return nil, err
 		case passes(err):
-			a.buffer.putBack(batch)
+			p.buffer.putBack(batch)
 			return err, nil
 		default:
-			a.Logger.WarnContext(ctx, "events were refused, and are dropped", "count", len(batch), "error", err)
+			p.Logger.WarnContext(ctx, "events were refused, and are dropped", "count", len(batch), "error", err)
 		}
 	}
 }

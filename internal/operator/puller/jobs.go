@@ -1,4 +1,4 @@
-package agent
+package puller
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 
 // pollJobs requests jobs and does them one after the other, until ctx ends. At the start, and after a failure, some
 // acknowledged jobs may not have been done: it resumes them until it gets only jobs that it already tracks.
-func (a *Agent) pollJobs(ctx context.Context) error {
-	again := newBackoff(a.Jitter)
+func (p *Puller) pollJobs(ctx context.Context) error {
+	again := newBackoff(p.Jitter)
 	for resume := true; ctx.Err() == nil; {
-		more, err := a.poll(ctx, resume)
+		more, err := p.poll(ctx, resume)
 		switch {
 		case err == nil:
 			again.reset()
@@ -27,7 +27,7 @@ func (a *Agent) pollJobs(ctx context.Context) error {
 		case ctx.Err() == nil:
 			resume = true
 			wait := again.after(err)
-			a.Logger.InfoContext(ctx, "a request to the control plane failed; it is retried", "after", wait, "error", err)
+			p.Logger.InfoContext(ctx, "a request to the control plane failed; it is retried", "after", wait, "error", err)
 			_ = delay.For(ctx, wait)
 		}
 	}
@@ -35,29 +35,29 @@ func (a *Agent) pollJobs(ctx context.Context) error {
 }
 
 // poll requests jobs once and does them. It reports whether any was not tracked before.
-func (a *Agent) poll(ctx context.Context, resume bool) (more bool, err error) {
+func (p *Puller) poll(ctx context.Context, resume bool) (more bool, err error) {
 	var sent pull.Jobs
-	err = a.request(ctx, func(token string) (err error) {
-		sent, err = a.client.Jobs(ctx, token, a.current().ClusterID, a.Wait, resume)
+	err = p.request(ctx, func(token string) (err error) {
+		sent, err = p.client.Jobs(ctx, token, p.current().ClusterID, p.Wait, resume)
 		return err
 	})
 	if err == nil {
-		a.queries.add(sent.Queries, a.Now())
+		p.queries.add(sent.Queries, p.Now())
 	}
 	jobs := sent.Jobs
 	var passing error
 	var done []*tracked
 	for i := 0; err == nil && i < len(jobs); i++ {
-		more = more || !a.isTracked(jobs[i].ID)
+		more = more || !p.isTracked(jobs[i].ID)
 		var one *tracked
-		if one, err = a.do(ctx, jobs[i]); errors.Is(err, ErrPassing) {
+		if one, err = p.do(ctx, jobs[i]); errors.Is(err, ErrPassing) {
 			passing, err = err, nil // it comes again; the others don't wait for it
 		}
 		if one != nil {
 			done = append(done, one)
 		}
 	}
-	for _, failed := range []error{a.remember(ctx, done), passing} {
+	for _, failed := range []error{p.remember(ctx, done), passing} {
 		if err == nil {
 			err = failed
 		}
@@ -67,7 +67,7 @@ func (a *Agent) poll(ctx context.Context, resume bool) (more bool, err error) {
 
 // remember stores the keys of finished jobs in one write, and tracks the jobs. If the write fails, the jobs come again;
 // doing them again changes nothing.
-func (a *Agent) remember(ctx context.Context, done []*tracked) error {
+func (p *Puller) remember(ctx context.Context, done []*tracked) error {
 	if len(done) == 0 {
 		return nil
 	}
@@ -75,20 +75,20 @@ func (a *Agent) remember(ctx context.Context, done []*tracked) error {
 	for i, t := range done {
 		keys[i] = t.job.IdempotencyKey
 	}
-	if err := a.Keys.Remember(ctx, keys...); err != nil {
+	if err := p.Keys.Remember(ctx, keys...); err != nil {
 		return err
 	}
 	for _, t := range done {
-		a.intents.done(t.job.IdempotencyKey, t.task)
-		a.track(t.job, t.task, t.applied)
+		p.intents.done(t.job.IdempotencyKey, t.task)
+		p.track(t.job, t.task, t.applied)
 	}
 	return nil
 }
 
 // do acknowledges a job and does it. It returns a job that it did now, to be remembered. For any other job it has sent
 // the result. After an error the job comes again.
-func (a *Agent) do(ctx context.Context, job pull.Job) (*tracked, error) {
-	err := a.request(ctx, func(token string) error { return a.client.Acknowledge(ctx, token, job.ID) })
+func (p *Puller) do(ctx context.Context, job pull.Job) (*tracked, error) {
+	err := p.request(ctx, func(token string) error { return p.client.Acknowledge(ctx, token, job.ID) })
 	switch statusOf(err) {
 	case http.StatusNotFound, http.StatusConflict:
 		return nil, nil // another job has replaced it, or it has a result
@@ -96,83 +96,83 @@ func (a *Agent) do(ctx context.Context, job pull.Job) (*tracked, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.Taken(job)
-	if !job.ExpiresAt.IsZero() && !a.Now().Before(job.ExpiresAt) {
-		return nil, a.finish(ctx, job, pull.Result{Outcome: pull.OutcomeNoop, Error: pull.ErrorExpired})
+	p.Taken(job)
+	if !job.ExpiresAt.IsZero() && !p.Now().Before(job.ExpiresAt) {
+		return nil, p.finish(ctx, job, pull.Result{Outcome: pull.OutcomeNoop, Error: pull.ErrorExpired})
 	}
 	var task task
-	if err = a.Verify(ctx, job); err == nil {
+	if err = p.Verify(ctx, job); err == nil {
 		task, err = read(job)
 	}
 	switch {
 	case errors.Is(err, ErrPassing):
 		return nil, err
 	case err != nil:
-		return nil, a.finish(ctx, job, pull.Result{Outcome: pull.OutcomeFailed, Error: err.Error()})
+		return nil, p.finish(ctx, job, pull.Result{Outcome: pull.OutcomeFailed, Error: err.Error()})
 	}
-	done, err := a.Keys.Done(ctx, job.IdempotencyKey)
+	done, err := p.Keys.Done(ctx, job.IdempotencyKey)
 	if err != nil {
 		return nil, err
 	}
 	if done {
-		return nil, a.repeat(ctx, job, task)
+		return nil, p.repeat(ctx, job, task)
 	}
-	applied, err := task.run(ctx, a.Applier)
+	applied, err := task.run(ctx, p.Applier)
 	var conflict *ConflictError
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, ErrPassing):
-		a.sayPassing(ctx, job, err)
+		p.sayPassing(ctx, job, err)
 		return nil, err
 	case errors.As(err, &conflict):
-		return nil, a.finish(ctx, job, pull.Result{Outcome: pull.OutcomeConflict, Error: err.Error()})
+		return nil, p.finish(ctx, job, pull.Result{Outcome: pull.OutcomeConflict, Error: err.Error()})
 	case err != nil:
-		return nil, a.finish(ctx, job, pull.Result{Outcome: pull.OutcomeFailed, Error: err.Error()})
+		return nil, p.finish(ctx, job, pull.Result{Outcome: pull.OutcomeFailed, Error: err.Error()})
 	}
 	return &tracked{job: job, task: task, applied: applied}, nil
 }
 
 // sayPassing reports why a job is not done yet. If the report fails, nothing changes.
-func (a *Agent) sayPassing(ctx context.Context, job pull.Job, why error) {
-	status := pull.Status{Phase: "Running", Message: why.Error(), Timestamp: a.Now().UTC()}
-	_ = a.request(ctx, func(token string) error { return a.client.Status(ctx, token, job.ID, status) })
+func (p *Puller) sayPassing(ctx context.Context, job pull.Job, why error) {
+	status := pull.Status{Phase: "Running", Message: why.Error(), Timestamp: p.Now().UTC()}
+	_ = p.request(ctx, func(token string) error { return p.client.Status(ctx, token, job.ID, status) })
 }
 
 // repeat answers a job that was done before. If the job is still tracked, its result will follow.
-func (a *Agent) repeat(ctx context.Context, job pull.Job, task task) error {
-	if a.isTracked(job.ID) {
+func (p *Puller) repeat(ctx context.Context, job pull.Job, task task) error {
+	if p.isTracked(job.ID) {
 		return nil
 	}
 	result := pull.Result{Outcome: pull.OutcomeNoop}
-	seen, err := a.Applier.Observe(ctx, task.ref)
+	seen, err := p.Applier.Observe(ctx, task.ref)
 	switch {
 	case task.delete && (err != nil || seen.Found):
-		a.track(job, task, task.ref) // its deletion was requested, and it still exists
+		p.track(job, task, task.ref) // its deletion was requested, and it still exists
 		return nil
 	case err == nil && seen.Found:
 		result.AppliedRef = &seen.Resource
 	}
-	a.intents.done(job.IdempotencyKey, task)
+	p.intents.done(job.IdempotencyKey, task)
 	if result.AppliedRef != nil { // its conditions answer this job too
 		again := &tracked{job: job, task: task, applied: seen.Resource}
-		if closed, err := a.sayNow(ctx, again, seen, "", a.Now()); err != nil || closed {
+		if closed, err := p.sayNow(ctx, again, seen, "", p.Now()); err != nil || closed {
 			return err
 		}
 	}
-	return a.finish(ctx, job, result)
+	return p.finish(ctx, job, result)
 }
 
 // finish sends the result of a job. It returns no error if the control plane already has a result, or no longer has the
 // job.
-func (a *Agent) finish(ctx context.Context, job pull.Job, result pull.Result) error {
-	result.Timestamp = a.Now().UTC()
-	err := a.request(ctx, func(token string) error { return a.client.Result(ctx, token, job.ID, result) })
+func (p *Puller) finish(ctx context.Context, job pull.Job, result pull.Result) error {
+	result.Timestamp = p.Now().UTC()
+	err := p.request(ctx, func(token string) error { return p.client.Result(ctx, token, job.ID, result) })
 	if status := statusOf(err); status == http.StatusConflict || status == http.StatusNotFound {
 		return nil
 	}
 	if err == nil {
-		a.Finished(job, result.Outcome)
+		p.Finished(job, result.Outcome)
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package agent
+package puller
 
 import (
 	"errors"
@@ -59,7 +59,7 @@ func TestBackoff(t *testing.T) {
 	})
 }
 
-// TestRefused: after a refused token the stored one is read again once. If it is the same, the agent ends; 403 ends it
+// TestRefused: after a refused token the stored one is read again once. If it is the same, the puller ends; 403 ends it
 // too.
 func TestRefused(t *testing.T) {
 	for name, tc := range map[string]struct {

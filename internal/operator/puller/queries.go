@@ -1,4 +1,4 @@
-package agent
+package puller
 
 import (
 	"context"
@@ -52,11 +52,11 @@ func (q *queries) add(sent []pull.Query, now time.Time) {
 
 // answerQueries answers queries, one after the other, until ctx ends. An answer that can't be sent is lost: the person
 // who asked reads that there is none.
-func (a *Agent) answerQueries(ctx context.Context) error {
+func (p *Puller) answerQueries(ctx context.Context) error {
 	for {
 		select {
-		case query := <-a.queries.waiting:
-			if err := a.answer(ctx, query); err != nil {
+		case query := <-p.queries.waiting:
+			if err := p.answer(ctx, query); err != nil {
 				return err
 			}
 		case <-ctx.Done():
@@ -65,20 +65,20 @@ func (a *Agent) answerQueries(ctx context.Context) error {
 	}
 }
 
-// answer answers a query. Its error ends the agent.
-func (a *Agent) answer(ctx context.Context, query pull.Query) error {
+// answer answers a query. Its error ends the puller.
+func (p *Puller) answer(ctx context.Context, query pull.Query) error {
 	ctx, cancel := context.WithTimeout(ctx, pull.AnswerWait)
 	defer cancel()
 	reading, stop := context.WithTimeout(ctx, pull.AnswerTime)
 	defer stop()
-	answer := a.Query(reading, query)
-	err := a.request(ctx, func(token string) error { return a.client.Answer(ctx, token, query.ID, answer) })
+	answer := p.Query(reading, query)
+	err := p.request(ctx, func(token string) error { return p.client.Answer(ctx, token, query.ID, answer) })
 	switch status := statusOf(err); {
 	case isEnd(err):
 		return err
 	case err == nil, status == http.StatusNotFound, status == http.StatusConflict: // nobody waits any more
 	default:
-		a.Logger.WarnContext(ctx, "an answer can't be sent", "error", err)
+		p.Logger.WarnContext(ctx, "an answer can't be sent", "error", err)
 	}
 	return nil
 }

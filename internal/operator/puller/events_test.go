@@ -1,4 +1,4 @@
-package agent
+package puller
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ func TestBatchesFitARequest(t *testing.T) {
 		b.plane.mu.Unlock()
 		emit := func(key string, size int) {
 			message := strings.Repeat("<", size/len(`\u003c`))
-			b.agent.Emit(pull.Event{EventKey: key, Conditions: []pull.Condition{{Message: message}}})
+			b.puller.Emit(pull.Event{EventKey: key, Conditions: []pull.Condition{{Message: message}}})
 		}
 		var want []string
 		emit("large", pull.MaxBody)
@@ -39,7 +39,7 @@ func TestBatchesFitARequest(t *testing.T) {
 		want = append(want, "last")
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if waiting, _ := b.agent.Buffered(); waiting != 0 || !slices.Equal(b.plane.keys, want) ||
+		if waiting, _ := b.puller.Buffered(); waiting != 0 || !slices.Equal(b.plane.keys, want) ||
 			fmt.Sprint(b.plane.events) != "[3 3 3 2]" {
 			b.Errorf("%d wait, %v came in batches of %v, want %v", waiting, b.plane.keys, b.plane.events, want)
 		}
@@ -52,7 +52,7 @@ func TestEvents(t *testing.T) {
 	inBench(t, func(b *bench) {
 		emit := func(from, to int) {
 			for i := from; i < to; i++ {
-				b.agent.Emit(pull.Event{EventKey: fmt.Sprint(i)})
+				b.puller.Emit(pull.Event{EventKey: fmt.Sprint(i)})
 			}
 		}
 		emit(0, 3)
@@ -74,7 +74,7 @@ func TestEvents(t *testing.T) {
 		emit(1000, 1000+maxBuffer+50)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if waiting, dropped := b.agent.Buffered(); waiting != maxBuffer || dropped != 50 {
+		if waiting, dropped := b.puller.Buffered(); waiting != maxBuffer || dropped != 50 {
 			b.Errorf("%d wait, %d were dropped", waiting, dropped)
 		}
 		b.plane.mu.Lock()
@@ -82,7 +82,7 @@ func TestEvents(t *testing.T) {
 		b.plane.mu.Unlock()
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if waiting, dropped := b.agent.Buffered(); waiting != 0 || dropped != 0 ||
+		if waiting, dropped := b.puller.Buffered(); waiting != 0 || dropped != 0 ||
 			len(b.plane.events) != maxBuffer/pull.MaxEvents {
 			b.Errorf("%d wait, %d dropped, %d batches", waiting, dropped, len(b.plane.events))
 		}

@@ -1,4 +1,4 @@
-package agent
+package puller
 
 import (
 	"context"
@@ -37,16 +37,16 @@ func instance(generation int64) api.Object {
 		Spec: fmt.Appendf(nil, `{"cluster":"east","appRef":{"catalogId":"x"},"chart":{"sourceType":"oci","url":"oci://r/c","name":"x","version":"1.0.%d"},"release":{"name":"x"},"values":{"source":"inline","inline":{}}}`, generation)}
 }
 
-// operator returns an agent that is registered with the control plane.
-func (s *tend) operator(w *wire, cluster *resources, secret *kept, keys *texts) *Agent {
+// operator returns a puller that is registered with the control plane.
+func (s *tend) operator(w *wire, cluster *resources, secret *kept, keys *texts) *Puller {
 	return New(Options{
 		Endpoint: "https://tend", HTTP: &http.Client{Transport: w}, Applier: cluster, Credentials: secret, Keys: NewKeys(keys, time.Now),
 		Jitter: func() float64 { return 0 },
 	})
 }
 
-// TestAgainstTend runs the agent against Tend's control plane. Connections are cut before and after any request, and
-// the agent dies at any time. Each generation is applied once, or again after a death in between, and its state is
+// TestAgainstTend runs the puller against Tend's control plane. Connections are cut before and after any request, and
+// the puller dies at any time. Each generation is applied once, or again after a death in between, and its state is
 // reported; a deletion completes, and tokens rotate.
 func TestAgainstTend(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -87,7 +87,7 @@ func liveThrough(t *testing.T, cuts, deaths []int) {
 		var running sync.WaitGroup
 		running.Go(func() {
 			if err := a.Run(inner); err != nil {
-				t.Errorf("the agent ended: %v", err)
+				t.Errorf("the puller ended: %v", err)
 			}
 		})
 		running.Go(func() { _ = a.Rotate(inner) })
@@ -148,7 +148,7 @@ func liveThrough(t *testing.T, cuts, deaths []int) {
 	_ = s.Store.Close()
 }
 
-// TestDeathAfterTheAcknowledgement: if an agent dies between the acknowledgement of a job and its result, the next one
+// TestDeathAfterTheAcknowledgement: if a puller dies between the acknowledgement of a job and its result, the next one
 // finishes the job long before the lease ends, and the control plane sees it Ready.
 func TestDeathAfterTheAcknowledgement(t *testing.T) {
 	tests := map[string]struct {
@@ -185,7 +185,7 @@ func TestDeathAfterTheAcknowledgement(t *testing.T) {
 					inner, end := context.WithTimeout(ctx, lives)
 					defer end()
 					if err := s.operator(w, cluster, secret, keys).Run(inner); err != nil {
-						t.Errorf("the agent ended: %v", err)
+						t.Errorf("the puller ended: %v", err)
 					}
 				}
 				run(&wire{handler: s.Handler, cut: test.cut}, 500*time.Millisecond)
@@ -200,7 +200,7 @@ func TestDeathAfterTheAcknowledgement(t *testing.T) {
 				record, _ := s.Snapshot().Get(records.StatusKey(instance(1).Ref()))
 				status, _ := record.Value.(*api.DeliveredStatus)
 				if status == nil || status.ObservedGeneration != 1 {
-					t.Errorf("%s: after 10 s of the next agent the control plane has %+v", test.reason, status)
+					t.Errorf("%s: after 10 s of the next puller the control plane has %+v", test.reason, status)
 				}
 				if seen, _ := cluster.Observe(ctx, cloudRef); !seen.Found || cluster.applies != 1 {
 					t.Errorf("%s: applied %d times, found %v", test.reason, cluster.applies, seen.Found)
