@@ -73,25 +73,6 @@ func (c *Controller) Enqueue(keys ...Key) {
 	}
 }
 
-// EnqueueAfter enqueues a key after a while. Of several pending for one key the earliest counts.
-func (c *Controller) EnqueueAfter(key Key, d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.stopped {
-		return
-	}
-	rec := c.recordLocked(key)
-	due := c.clock.in(d)
-	if rec.event != nil && rec.event.due <= due {
-		return
-	}
-	c.timers.stop(rec.event)
-	rec.event = c.timers.set(due, func() {
-		rec.event = nil
-		c.eventLocked(rec)
-	})
-}
-
 // Ready returns a channel that is closed once the keys were replayed and each was tried; a try that failed or asked to
 // wait counts.
 func (c *Controller) Ready() <-chan struct{} { return c.ready }
