@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,7 +23,14 @@ func inBubble(t *testing.T, test func(t *testing.T, c *Calls, woken *[]reconcile
 		c := New()
 		ctx, cancel := context.WithCancel(t.Context())
 		var woken []reconciler.Key
-		go func() { _ = c.Run(ctx, func(keys ...reconciler.Key) { woken = append(woken, keys...) }) }()
+		var mu sync.Mutex // calls that end at once wake their keys at once
+		go func() {
+			_ = c.Run(ctx, func(keys ...reconciler.Key) {
+				mu.Lock()
+				defer mu.Unlock()
+				woken = append(woken, keys...)
+			})
+		}()
 		synctest.Wait()
 		test(t, c, &woken)
 		cancel()
