@@ -126,7 +126,7 @@ test-unit: ## run the tests that need nothing but Go
 # The detector makes tests several times slower, so they try fewer cases under it (internal/test/race; properties by RAPID_CHECKS).
 # CI watches where goroutines live, with the store in memory. make race watches every package that has goroutines: it leaves out
 # those that only run programs, which are built without it, and what links Kubernetes' libraries, which make test-kube tests.
-RACE_CI := control/(verbs|watcher)|reconciler|kinds/owner|node/(agent|agent/prober|ingress|ingress/edge|nodeapi/(local|remote|session))|server|server/controlplane|store/(eventlog|memory|view)
+RACE_CI := control(/(calls|verbs|watcher))?|reconciler|kinds/owner|node/(agent|agent/prober|ingress|ingress/edge|nodeapi/(local|remote|session))|server|server/controlplane|store/(eventlog|memory|view)
 NO_RACE := ^$(MODULE)/(api/kube|cmd/tend-operator|internal/(ci|core|input/build/(recipe|tree)|server/backup|test/(arch|e2e|testimage))|internal/operator$$|internal/operator/(apply|bounds|clusterid|downstream|engine|identity|link|instance|kubetest|operation|window))(/|$$)
 RACE := $$(go list ./... | $(if $(QUICK),grep -E '/internal/($(RACE_CI))$$',grep -vE '$(NO_RACE)') | xargs)
 

@@ -7,7 +7,7 @@ package api
 const (
 	// ReasonConverged: every wanted pod runs the wanted release and is ready.
 	ReasonConverged = "Converged"
-	// ReasonFrozen: the same, apart from pods that an operator stopped.
+	// ReasonFrozen: the same, apart from pods that a person stopped.
 	ReasonFrozen = "Frozen"
 	// ReasonComplete: nothing is under way.
 	ReasonComplete = "Complete"
@@ -19,8 +19,8 @@ const (
 	ReasonBuilding = "Building"
 	// ReasonBuildFailed: a step of the build failed, or it can't be built at all.
 	ReasonBuildFailed = "BuildFailed"
-	// ReasonPaused: a failed pod holds the rollout; of a server: it changes nothing until an operator resumes; of an
-	// ingress: an operator holds requests.
+	// ReasonPaused: a failed pod holds the rollout; of a server: it changes nothing until a person resumes; of an
+	// ingress: a person holds requests.
 	ReasonPaused = "Paused"
 	// ReasonRolledBack: an automatic rollback turned away from what the spec asks for.
 	ReasonRolledBack = "RolledBack"
@@ -30,7 +30,7 @@ const (
 	ReasonTooLarge = "TooLarge"
 	// ReasonNoRuntime: the pods need a kind of runtime that no node has.
 	ReasonNoRuntime = "NoRuntime"
-	// ReasonNodeDown: an operator said that its node is off, or removed the node.
+	// ReasonNodeDown: a person said that its node is off, or removed the node.
 	ReasonNodeDown = "NodeDown"
 	// ReasonEvictionPaused: so many nodes went silent together that their pods are not replaced.
 	ReasonEvictionPaused = "EvictionPaused"
@@ -118,7 +118,7 @@ const (
 	ReasonContainerRemoved = "ContainerRemoved"
 	// ReasonNetworkDetached: the container runs, and was taken off its network.
 	ReasonNetworkDetached = "NetworkDetached"
-	// ReasonStopped: an operator stopped it.
+	// ReasonStopped: a person stopped it.
 	ReasonStopped = "Stopped"
 	// ReasonPluginAtWork: a plugin's call works on it.
 	ReasonPluginAtWork = "PluginAtWork"
@@ -224,7 +224,7 @@ const (
 	ReasonCertificatePending = "CertificatePending"
 	// ReasonCertificateFailed: the last attempt to obtain or renew a certificate failed.
 	ReasonCertificateFailed = "CertificateFailed"
-	// ReasonMaintenance: an operator has requests answered with 503.
+	// ReasonMaintenance: a person has requests answered with 503.
 	ReasonMaintenance = "Maintenance"
 )
 

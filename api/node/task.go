@@ -8,7 +8,7 @@ type Assignment struct {
 	// Status is the observed half as stored, where Observed.
 	Status   api.TaskStatus `json:"status,omitzero"`
 	Observed bool           `json:"observed,omitempty"`
-	// Frozen: an operator stopped the slot on purpose.
+	// Frozen: a person stopped the slot on purpose.
 	Frozen bool `json:"frozen,omitempty"`
 	// PluginAtWork: a plugin's call works on the object; what it stops stays stopped until the call ends.
 	PluginAtWork bool `json:"pluginAtWork,omitempty"`

@@ -15,7 +15,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/core/verb"
+	"tend.dev/tend/internal/control/verb"
+	"tend.dev/tend/internal/server"
 )
 
 // verbCommand is a command that calls a declared verb, prints what has become of it, and may wait until the change has
@@ -32,10 +33,9 @@ type verbCommand struct {
 
 const exitStatusOfVerbs = "\n\nExit status: 0 converged, 1 error, 2 rolled back or paused, 3 timed out (Tend goes on working at it),\n4 replaced by a newer change."
 
-// verb returns the command of a path that a verb declares. All are there: the server, which this binary runs too, links
-// what declares them.
+// verb returns the command of a path that a verb declares.
 func (a *app) verb(path string) *cobra.Command {
-	for _, v := range verb.All() {
+	for _, v := range server.Verbs() {
 		if i := slices.IndexFunc(v.Commands, func(c verb.Command) bool { return c.Path == path }); i >= 0 {
 			return a.commandOf(v, v.Commands[i], path)
 		}
@@ -45,7 +45,7 @@ func (a *app) verb(path string) *cobra.Command {
 
 // addKinds adds the commands without a path of their own: tend KIND VERB.
 func (a *app) addKinds(root *cobra.Command) {
-	for _, v := range verb.All() {
+	for _, v := range server.Verbs() {
 		for _, c := range v.Commands {
 			if c.Path != "" {
 				continue

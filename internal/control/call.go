@@ -117,7 +117,7 @@ func (c *Shell) begin(ctx context.Context, key reconciler.Key, o Observation, ca
 		failed = func(err error) any { return err }
 	}
 	object := o.Object // a call may last for weeks, and holds nothing else of what was observed
-	begun := c.outside.Begin(calls.Call{
+	begun := c.outside.Begin(calls.Work{
 		Key: key, Name: call.Name, Host: call.Host, Limit: call.Limit, Failed: failed,
 		Do: func(ctx context.Context, say func(any)) any {
 			call.Say = say

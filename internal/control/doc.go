@@ -9,7 +9,7 @@
 //
 // A step that needs something from outside of the store returns it as a Call. The Shell makes it off the workers once
 // the step is committed, and gives the answer to the next step. So a crash in between repeats the call, and no step
-// waits. The scheduler and the pumps of sinks are controllers, and not kinds.
+// waits. The scheduler is a controller, and not a kind.
 //
 // The folders below hold the verbs, the ledger of nodes and its scheduler, merged environments, and the calls to the
 // world outside: sources of syncs, webhooks, messages to people.

@@ -52,6 +52,8 @@ type Observation struct {
 	Going   map[string]calls.Going
 	Answers map[string]calls.Answer
 	Memo    any
+	// DryRun asks for the actions of later steps too.
+	DryRun bool
 	// NewTask and NewSlot draw fresh ids. Passes and dry runs draw ids that are used for nothing.
 	NewTask, NewSlot func() string
 }

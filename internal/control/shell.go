@@ -138,18 +138,14 @@ func (c *Shell) commit(ctx context.Context, s records.Snapshot, step Step) (int6
 // Preview returns what the controller will do once an object is stored. It writes nothing.
 func (c *Shell) Preview(s records.Snapshot, object api.Object) (plan []api.PlannedAction, err error) {
 	o := unused(Observation{Snapshot: s, Ref: object.Ref(), Object: records.Read[api.Object]{Value: &object},
-		Now: c.Now()})
+		Now: c.Now(), DryRun: true})
 	err = recovery.Call(func() error {
 		step, err := c.step(o)
 		if err != nil {
 			return err
 		}
-		if step.Forecast == nil {
-			plan = append(slices.Clip(step.Actions), step.planned(o)...)
-			return step.Stalled
-		}
-		plan, err = step.Forecast(step.Actions)
-		return err
+		plan = append(slices.Clip(step.Actions), step.planned(o)...)
+		return step.Stalled
 	}, "object", o.Ref.String())
 	return plan, err
 }

@@ -22,11 +22,9 @@ type Step struct {
 	Guard string
 	// Removes says that the commit removes the object itself.
 	Removes bool
-	// Actions are what the step does, for the log and the dry run. Chores, such as to delete the record of a container
-	// that is gone, are left out of the dry run.
+	// Actions are what the step does, for the log and the dry run; in a dry run also what later steps do by themselves.
+	// Chores, such as to delete the record of a container that is gone, are left out of the dry run.
 	Actions, Chores []api.PlannedAction
-	// Forecast completes the actions for the dry run. Default: nothing more.
-	Forecast Forecast
 	// Calls are the calls to the outside that the object needs now; see Call.
 	Calls []Call
 	// Memo reaches the next step, as Observation.Memo: what the next server need not know. nil is nothing.
@@ -38,10 +36,6 @@ type Step struct {
 	// Log logs and counts what else a commit did; nil if there is nothing to say.
 	Log func(*slog.Logger)
 }
-
-// Forecast is given the actions of a step, and returns what a dry run shows: these, and what later steps do by
-// themselves.
-type Forecast func(actions []api.PlannedAction) ([]api.PlannedAction, error)
 
 // Empty reports whether the step writes nothing.
 func (s Step) Empty() bool { return s.Txn == nil || s.Txn.Empty() }

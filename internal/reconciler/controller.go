@@ -31,7 +31,7 @@ type Controller struct {
 	clock   clock
 	records map[Key]*record
 	timers  timers
-	gate    gate
+	parking parking
 	// untried is the number of replayed keys that were not tried yet.
 	untried int
 	started bool
@@ -50,7 +50,7 @@ func New(o Options) *Controller {
 		clock:   newClock(),
 		records: map[Key]*record{},
 		timers:  newTimers(),
-		gate:    newGate(),
+		parking: newParking(),
 	}
 	c.meter = o.Metrics.meter(o.Name, c.queueState)
 	return c
@@ -71,25 +71,6 @@ func (c *Controller) Enqueue(keys ...Key) {
 	for _, key := range keys {
 		c.eventLocked(c.recordLocked(key))
 	}
-}
-
-// EnqueueAfter enqueues a key after a while. Of several pending for one key the earliest counts.
-func (c *Controller) EnqueueAfter(key Key, d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.stopped {
-		return
-	}
-	rec := c.recordLocked(key)
-	due := c.clock.in(d)
-	if rec.event != nil && rec.event.due <= due {
-		return
-	}
-	c.timers.stop(rec.event)
-	rec.event = c.timers.set(due, func() {
-		rec.event = nil
-		c.eventLocked(rec)
-	})
 }
 
 // Ready returns a channel that is closed once the keys were replayed and each was tried; a try that failed or asked to

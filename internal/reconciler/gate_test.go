@@ -117,7 +117,7 @@ func TestFreshnessSurvivesAViewThatFails(t *testing.T) {
 		l.wantCount(t, web, 1, "the view says nothing")
 		v.fail(nil)
 		v.move(6)
-		l.pass(gateRetry)
+		l.pass(parkRetry)
 		l.wantCount(t, web, 2, "the view is back")
 		l.stop(t)
 	})

@@ -42,7 +42,7 @@ type Options struct {
 
 	// Revision returns the newest revision in the view, and WaitFor blocks until the view has reached one. With both
 	// set a key isn't reconciled before the view has what its last reconcile committed. If either is nil there is no
-	// such gate.
+	// such wait.
 	Revision func() int64
 	WaitFor  func(ctx context.Context, revision int64) error
 

@@ -49,9 +49,8 @@ type record struct {
 	// unsettled is set if a commit of the last reconcile may still be applied. No reconcile begins before that is
 	// settled.
 	unsettled bool
-	// requeue is the alarm of waiting and retrying, event that of EnqueueAfter.
+	// requeue is the alarm of waiting and retrying.
 	requeue *alarm
-	event   *alarm
 }
 
 func (c *Controller) recordLocked(key Key) *record {
@@ -147,7 +146,7 @@ func (c *Controller) settleFailureLocked(rec *record, out outcome) {
 
 // forgetLocked drops the record of a key if there is nothing to remember. seen is the view's revision.
 func (c *Controller) forgetLocked(rec *record, seen int64) {
-	if rec.phase == idle && rec.event == nil && rec.revision <= seen && rec.failures == 0 {
+	if rec.phase == idle && rec.revision <= seen && rec.failures == 0 {
 		delete(c.records, rec.key)
 	}
 }

@@ -20,8 +20,8 @@ func (c *Controller) unsettleLocked(rec *record, err error) {
 		return
 	}
 	rec.unsettled = true
-	c.gate.unsettled[rec] = struct{}{}
-	poke(c.gate.doubt)
+	c.parking.unsettled[rec] = struct{}{}
+	poke(c.parking.doubt)
 }
 
 // watchOutcomes settles unknown outcomes until ctx ends.
@@ -30,7 +30,7 @@ func (c *Controller) watchOutcomes(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-c.gate.doubt:
+		case <-c.parking.doubt:
 		}
 		waiting := c.unsettled()
 		revision, ok := c.settle(ctx)
@@ -53,7 +53,7 @@ func (c *Controller) settle(ctx context.Context) (int64, bool) {
 		case failures == 0:
 			c.log.Warn("the outcome of a commit is unknown and the store does not answer, retrying", "error", err)
 		}
-		_ = delay.For(ctx, gateRetry)
+		_ = delay.For(ctx, parkRetry)
 	}
 }
 
@@ -61,7 +61,7 @@ func (c *Controller) settle(ctx context.Context) (int64, bool) {
 func (c *Controller) unsettled() []*record {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Collect(maps.Keys(c.gate.unsettled))
+	return slices.Collect(maps.Keys(c.parking.unsettled))
 }
 
 // settled releases records once the view has a revision.
@@ -69,9 +69,9 @@ func (c *Controller) settled(records []*record, revision int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, rec := range records {
-		delete(c.gate.unsettled, rec)
+		delete(c.parking.unsettled, rec)
 		rec.unsettled, rec.revision = false, max(rec.revision, revision)
-		if _, parked := c.gate.parked[rec]; parked {
+		if _, parked := c.parking.parked[rec]; parked {
 			c.awaitLocked(rec)
 		}
 	}

@@ -28,7 +28,6 @@ func TestStopLetsReconcilesFinish(t *testing.T) {
 		}
 		l.wantCount(t, api, 0, "a queued key isn't begun after the stop")
 		l.Enqueue(api)
-		l.EnqueueAfter(api, time.Second)
 		l.pass(time.Minute)
 		l.wantCount(t, api, 0, "a stopped controller takes no keys")
 	})

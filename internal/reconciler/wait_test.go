@@ -3,7 +3,6 @@ package reconciler
 import (
 	"context"
 	"math"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -65,25 +64,8 @@ func TestTheLongestWait(t *testing.T) {
 		})
 		l.pass(time.Hour)
 		l.Enqueue(web)
-		l.EnqueueAfter(api, math.MaxInt64)
 		l.pass(24 * time.Hour)
 		l.wantCount(t, web, 1, "it is due in 292 years")
-		l.wantCount(t, api, 0, "it is due in 292 years")
-		l.stop(t)
-	})
-}
-
-func TestEnqueueAfterKeepsTheEarliest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newHarness(t, Options{}, nil)
-		l.EnqueueAfter(web, 20*time.Second)
-		l.EnqueueAfter(web, 10*time.Second)
-		l.EnqueueAfter(web, 30*time.Second)
-		l.Enqueue(web)
-		l.pass(time.Hour)
-		if got, want := l.times(web), []time.Duration{0, 10 * time.Second}; !slices.Equal(got, want) {
-			t.Errorf("reconciled %v, want %v", got, want)
-		}
 		l.stop(t)
 	})
 }

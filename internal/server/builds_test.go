@@ -95,7 +95,7 @@ func TestBuildLog(t *testing.T) {
 // builder is a node with the output of builds.
 type builder struct {
 	nodeapi.Node
-	logs *buildlog.Journal
+	logs *buildlog.Logs
 }
 
 // BuildLog implements nodeapi.Node.

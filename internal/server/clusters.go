@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/verb"
 	"tend.dev/tend/internal/control/verbs"
 	"tend.dev/tend/internal/core/access"
 	"tend.dev/tend/internal/core/clusterjob"
-	"tend.dev/tend/internal/core/verb"
 )
 
 // inviting says how long a registration token is valid, and whether the cluster gets other keys.

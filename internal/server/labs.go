@@ -11,7 +11,7 @@ import (
 func (s *Server) endLab(ctx context.Context, target verbs.Target) (api.StopResult, error) {
 	result, err := s.Verbs.StopLabs(ctx, target, actorOf(ctx))
 	s.settle(ctx, result.Revision)
-	out := api.StopResult{Object: api.Ref(target), Changed: result.Changed, Revision: result.Revision}
+	out := api.StopResult{Object: target.Ref(), Changed: result.Changed, Revision: result.Revision}
 	snap, errSnap := s.snapshot()
 	if err == nil && errSnap == nil {
 		if status := snap.LabStatus(out.Object); status.Exists() && status.Value.Pod != "" {

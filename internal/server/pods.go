@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/verb"
 	"tend.dev/tend/internal/control/verbs"
 	"tend.dev/tend/internal/core/access"
-	"tend.dev/tend/internal/core/verb"
 	"tend.dev/tend/internal/platform/recovery"
 	"tend.dev/tend/internal/store/records"
 )

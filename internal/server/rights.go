@@ -29,6 +29,9 @@ func (m checkedMux) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.mux.Se
 // Routes returns the routes of the API, as package access has them.
 func (s *Server) Routes() []string { return s.patterns }
 
+// Rules returns who may call each route.
+func (s *Server) Rules() access.Table { return s.rules }
+
 // allowed answers the calls of a route that the caller may make, and refuses the others.
 func (s *Server) allowed(route string, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -42,7 +45,7 @@ func (s *Server) allowed(route string, next http.HandlerFunc) http.HandlerFunc {
 			s.fail(w, r, err)
 			return
 		}
-		if refused := access.Allow(grant, call); refused != nil {
+		if refused := s.rules.Allow(grant, call); refused != nil {
 			s.fail(w, r, refused)
 			return
 		}
@@ -62,7 +65,7 @@ func (s *Server) callOf(route string, grant access.Grant, r *http.Request) (*htt
 	if r.Method == http.MethodDelete {
 		call.Kind, _ = api.ParseKind(r.PathValue("kind")) // the handler refuses one that is unknown
 	}
-	bound := access.Rules[route].Bound
+	bound := s.rules[route].Bound
 	switch {
 	case bound == access.OfPod:
 		call.Scope = s.scopeOfPod(r.PathValue("pod"))

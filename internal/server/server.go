@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"tend.dev/tend/api/pull"
 	"tend.dev/tend/internal/compat/plugin/broker"
 	"tend.dev/tend/internal/control/verbs"
+	"tend.dev/tend/internal/core/access"
 	"tend.dev/tend/internal/node/nodeapi"
 	"tend.dev/tend/internal/observe/tracing"
 	"tend.dev/tend/internal/platform/connlimit"
@@ -125,8 +127,9 @@ type Server struct {
 	Options
 	mux *http.ServeMux
 	api huma.API
-	// patterns are the routes of mux.
+	// patterns are the routes of mux, and rules says who may call them.
 	patterns []string
+	rules    access.Table
 	// sessions are the open requests with access tokens.
 	sessions sessions
 	metrics  *metrics
@@ -148,8 +151,8 @@ type Paths struct{ server *Server }
 // Register returns the paths of the API of a server of that version. It takes some milliseconds of processor time, and
 // nothing that a server needs: it can run while the store starts.
 func Register(version string) *Paths {
-	s := &Server{Options: Options{Version: version}, mux: http.NewServeMux(), closing: make(chan struct{}),
-		cutting: make(chan struct{})}
+	s := &Server{Options: Options{Version: version}, mux: http.NewServeMux(), rules: maps.Clone(access.Rules),
+		closing: make(chan struct{}), cutting: make(chan struct{})}
 	s.routes()
 	return &Paths{s}
 }

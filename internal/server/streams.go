@@ -9,7 +9,7 @@ import (
 )
 
 // tokenPart is the part of all streams that one access token may have open, and the part that access tokens leave to
-// the socket and the server's own token, so that an operator can always see what goes on.
+// the socket and the server's own token, so that a person can always see what goes on.
 const tokenPart = 10
 
 // streams counts what is open.
@@ -20,7 +20,7 @@ type streams struct {
 	of         map[string]int
 }
 
-// begin counts a stream of an access token, or without a name one of the operator, unless there are too many.
+// begin counts a stream of an access token, or without a name one of the server's own token, unless there are too many.
 func (s *streams) begin(token string, most int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

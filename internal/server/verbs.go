@@ -9,8 +9,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/verb"
 	"tend.dev/tend/internal/control/verbs"
-	"tend.dev/tend/internal/core/verb"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -63,6 +63,17 @@ func (s *Server) verbRoutes() {
 // ownVerbs are those for which containers or receivers are reached: they aren't of the service alone.
 var ownVerbs []ownVerb
 
+// Verbs returns all that can be asked of objects.
+func Verbs() (out []verb.Verb) {
+	for _, v := range verbs.All() {
+		out = append(out, v.Verb)
+	}
+	for _, v := range ownVerbs {
+		out = append(out, v.Verb)
+	}
+	return out
+}
+
 type ownVerb struct {
 	verb.Verb
 	do func(s *Server, ctx context.Context, target verbs.Target, input any) (any, error)
@@ -70,8 +81,7 @@ type ownVerb struct {
 
 // declare adds a verb of the server's own.
 func declare[In, Out any](v verb.Verb, do func(*Server, context.Context, verbs.Target, In) (Out, error)) ownVerb {
-	v = verb.Register(verb.Of[In, Out](v))
-	own := ownVerb{v, func(s *Server, ctx context.Context, target verbs.Target, input any) (any, error) {
+	own := ownVerb{verb.Of[In, Out](v), func(s *Server, ctx context.Context, target verbs.Target, input any) (any, error) {
 		return do(s, ctx, target, *input.(*In))
 	}}
 	ownVerbs = append(ownVerbs, own)
@@ -80,6 +90,7 @@ func declare[In, Out any](v verb.Verb, do func(*Server, context.Context, verbs.T
 
 // mount registers a verb at the path that ends with its name.
 func (s *Server) mount(v verb.Verb, do func(context.Context, verbs.Target, any) (any, error)) {
+	s.rules["POST "+v.Path()] = v.Rule
 	const unless = ", or - where the rest is unambiguous"
 	schemas := s.api.OpenAPI().Components.Schemas
 	at := []*huma.Param{parameterOf("path", "kind", "its kind"+unless), parameterOf("path", "scope", "its scope"+unless),

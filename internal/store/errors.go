@@ -36,7 +36,7 @@ var (
 	ErrStalled = errors.New("the store's disk does not answer")
 	// ErrSlow means that the store did not answer in time.
 	ErrSlow = errors.New("the store does not answer in time")
-	// ErrPaused means that the server takes no writes until an operator resumes.
+	// ErrPaused means that the server takes no writes until a person resumes.
 	ErrPaused = errors.New("the server is paused")
 	// ErrClosed means that the store was closed.
 	ErrClosed = errors.New("store closed")

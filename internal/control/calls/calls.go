@@ -54,8 +54,8 @@ type Going struct {
 	cancel context.CancelFunc
 }
 
-// Call is a call to make.
-type Call struct {
+// Work is a call to make, with the function that makes it.
+type Work struct {
 	Key reconciler.Key
 	// Name tells the calls of a key apart: while one is under way, none of the same name begins.
 	Name string
@@ -118,7 +118,7 @@ func (c *Calls) Of(key reconciler.Key) State {
 
 // Begin makes a call, unless it is under way or must wait, and reports whether it does. If it waits, its key is
 // reconciled when it may begin.
-func (c *Calls) Begin(call Call) bool {
+func (c *Calls) Begin(call Work) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	wake, s := c.wake, c.keys[call.Key]
@@ -154,10 +154,10 @@ func (c *Calls) Begin(call Call) bool {
 }
 
 // shares reports whether the call takes a share of its host.
-func (call Call) shares() bool { return call.Limit > 0 && call.Host != "" }
+func (call Work) shares() bool { return call.Limit > 0 && call.Host != "" }
 
 // admit takes a share of a call's host, or has the key wait for one.
-func (c *Calls) admit(call Call) bool {
+func (c *Calls) admit(call Work) bool {
 	h := c.hosts[call.Host]
 	if h == nil {
 		h = &host{waiting: map[reconciler.Key]bool{}}
@@ -171,7 +171,7 @@ func (c *Calls) admit(call Call) bool {
 	return true
 }
 
-func (call Call) make(ctx context.Context, say func(any)) (answer any) {
+func (call Work) make(ctx context.Context, say func(any)) (answer any) {
 	do := func(ctx context.Context) error { answer = call.Do(ctx, say); return nil }
 	if call.Limit == 0 {
 		_ = recovery.Keep(ctx, do, "object", call.Key)
@@ -184,13 +184,13 @@ func (call Call) make(ctx context.Context, say func(any)) (answer any) {
 }
 
 // said keeps an answer of a call that goes on.
-func (c *Calls) said(call Call, answer any) {
+func (c *Calls) said(call Work, answer any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.answer(call, answer)
 }
 
-func (c *Calls) answer(call Call, value any) {
+func (c *Calls) answer(call Work, value any) {
 	c.answers++
 	c.keys[call.Key].Answers[call.Name] = Answer{Value: value, number: c.answers}
 }
@@ -206,7 +206,7 @@ func (s *State) lasts() bool {
 }
 
 // ended keeps an answer and returns the keys to reconcile: the call's own and those that waited for the host.
-func (c *Calls) ended(call Call, answer any) []reconciler.Key {
+func (c *Calls) ended(call Work, answer any) []reconciler.Key {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s, keys := c.keys[call.Key], []reconciler.Key{call.Key}

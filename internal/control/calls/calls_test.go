@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,7 +23,14 @@ func inBubble(t *testing.T, test func(t *testing.T, c *Calls, woken *[]reconcile
 		c := New()
 		ctx, cancel := context.WithCancel(t.Context())
 		var woken []reconciler.Key
-		go func() { _ = c.Run(ctx, func(keys ...reconciler.Key) { woken = append(woken, keys...) }) }()
+		var mu sync.Mutex // calls that end at once wake their keys at once
+		go func() {
+			_ = c.Run(ctx, func(keys ...reconciler.Key) {
+				mu.Lock()
+				defer mu.Unlock()
+				woken = append(woken, keys...)
+			})
+		}()
 		synctest.Wait()
 		test(t, c, &woken)
 		cancel()
@@ -36,7 +44,7 @@ var key = reconciler.Key{Kind: "delivery", Name: "d"}
 func TestACallThatPanicsHasAnAnswer(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *Calls, woken *[]reconciler.Key) {
 		for range 2 * MaxPerHost {
-			c.Begin(Call{
+			c.Begin(Work{
 				Key: key, Name: "a", Host: "example.org", Limit: time.Minute,
 				Do:     func(context.Context, func(any)) any { panic("no answer") },
 				Failed: func(err error) any { return err.Error() },
@@ -60,7 +68,7 @@ func TestACallThatLasts(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *Calls, woken *[]reconciler.Key) {
 		begun := map[string]int{}
 		last := func(name string) {
-			c.Begin(Call{Key: key, Name: name, Do: func(ctx context.Context, say func(any)) any {
+			c.Begin(Work{Key: key, Name: name, Do: func(ctx context.Context, say func(any)) any {
 				if begun[name]++; begun[name] == 1 && name == "a" {
 					panic("at first")
 				}
@@ -97,7 +105,7 @@ func TestOnlyCallsToAHostShareIt(t *testing.T) {
 		inBubble(t, func(t *testing.T, c *Calls, _ *[]reconciler.Key) {
 			begun, end := 0, make(chan struct{})
 			for i := range 2 * MaxPerHost {
-				if c.Begin(Call{
+				if c.Begin(Work{
 					Key: reconciler.Key{Kind: "autoscale", Name: strconv.Itoa(i)}, Name: "a", Host: host, Limit: time.Hour,
 					Do: func(context.Context, func(any)) any { <-end; return nil },
 				}) {
@@ -116,7 +124,7 @@ func TestOnlyCallsToAHostShareIt(t *testing.T) {
 func TestAnAnswerThatIsNotSeenIsKept(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *Calls, _ *[]reconciler.Key) {
 		next := make(chan struct{})
-		c.Begin(Call{Key: key, Name: "a", Do: func(ctx context.Context, say func(any)) any {
+		c.Begin(Work{Key: key, Name: "a", Do: func(ctx context.Context, say func(any)) any {
 			say("first")
 			<-next
 			say("second")

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/verb"
 	"tend.dev/tend/internal/core/access"
 	"tend.dev/tend/internal/core/approval"
 	"tend.dev/tend/internal/core/clusterjob"
-	"tend.dev/tend/internal/core/verb"
 	"tend.dev/tend/internal/store/records"
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/core/verb"
+	"tend.dev/tend/internal/control/verb"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -18,7 +18,7 @@ type Declared struct {
 
 var declared []Declared
 
-// All returns the verbs that are declared.
+// All returns the verbs that are declared here and by kinds.
 func All() []Declared { return declared }
 
 // Request is one call of a verb.
@@ -30,7 +30,7 @@ type Request[In any] struct {
 
 // Declare adds a verb: what is said of it, and what carries it out.
 func Declare[In, Out any](v verb.Verb, do func(context.Context, *Service, Request[In]) (Out, error)) Declared {
-	d := Declared{verb.Register(verb.Of[In, Out](v)),
+	d := Declared{verb.Of[In, Out](v),
 		func(ctx context.Context, s *Service, target Target, actor string, input any) (any, error) {
 			return do(ctx, s, Request[In]{Target: target, Actor: actor, In: *input.(*In)})
 		}}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/core/verb"
+	"tend.dev/tend/internal/control/verb"
 )
 
 // ask carries out a declared verb by its name and its query, as the server does.

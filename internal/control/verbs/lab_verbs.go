@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/verb"
 	"tend.dev/tend/internal/core/access"
-	"tend.dev/tend/internal/core/verb"
 )
 
 type extendInput struct {

@@ -9,10 +9,10 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// Down is an operator's statement about a node.
+// Down is a person's statement about a node.
 type Down int
 
-// What an operator says: it is off and comes back, it is gone for good, it is to be cut off although it answers.
+// What a person says: it is off and comes back, it is gone for good, it is to be cut off although it answers.
 const (
 	ConfirmDown Down = iota
 	RemoveNode
@@ -82,7 +82,7 @@ func (s *Service) prepareDown(snap records.Snapshot, node string, how Down) (*do
 
 // end writes the end of the node's tasks in the place of its agent, which doesn't answer.
 func (s *Service) end(d *downDecision, snap records.Snapshot, node string, remove bool) {
-	message := "an operator said that node " + node + " is off"
+	message := "a person said that node " + node + " is off"
 	if remove {
 		message = "node " + node + " was removed from the cluster"
 	}

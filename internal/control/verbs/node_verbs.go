@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/verb"
 	"tend.dev/tend/internal/core/access"
-	"tend.dev/tend/internal/core/verb"
 )
 
 type availabilityInput struct {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/verb"
 	"tend.dev/tend/internal/core/access"
-	"tend.dev/tend/internal/core/verb"
 )
 
 var _ = Declare(verb.Verb{

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/verb"
 	"tend.dev/tend/internal/core/access"
-	"tend.dev/tend/internal/core/verb"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -16,18 +16,9 @@ var _ = Declare(verb.Verb{
 // RunRelease requests another run of the release command of the release in force. It changes no slot, and its outcome
 // affects nothing else. To retry a command that failed before its release came into force, restart the workload.
 func (s *Service) RunRelease(ctx context.Context, target Target, actor string) (api.RunResult, error) {
-	decided, revision, err := decide(FieldManager{Actor: actor}.asks(ctx, "release run"), s,
-		func(snap records.Snapshot) (*Decision[api.RunResult], error) {
-			return s.prepareReleaseRun(ctx, snap, target, actor)
-		})
-	if err != nil {
-		return api.RunResult{}, err
-	}
-	if revision != 0 {
-		decided.result.Revision = revision
-	}
-	s.note(ctx, "release run", actor, revision, decided.result.Run.Owner())
-	return decided.result, nil
+	return s.requestRun(ctx, "release run", actor, func(snap records.Snapshot) (*Decision[api.RunResult], error) {
+		return s.prepareReleaseRun(ctx, snap, target, actor)
+	})
 }
 
 func (s *Service) prepareReleaseRun(

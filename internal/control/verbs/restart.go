@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/verb"
 	"tend.dev/tend/internal/core/access"
-	"tend.dev/tend/internal/core/verb"
 	"tend.dev/tend/internal/store/records"
 )
 

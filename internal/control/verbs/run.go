@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/verb"
 	"tend.dev/tend/internal/core/access"
-	"tend.dev/tend/internal/core/verb"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -20,17 +20,23 @@ var _ = Declare(verb.Verb{
 // Run requests a run of a job, or of a cron job independent of its schedule. It creates the run at once; the controller
 // runs it. Under concurrency_policy Forbid it is refused while another run is under way.
 func (s *Service) Run(ctx context.Context, target Target, actor string) (api.RunResult, error) {
-	decided, revision, err := decide(FieldManager{Actor: actor}.asks(ctx, "run"), s,
-		func(snap records.Snapshot) (*Decision[api.RunResult], error) {
-			return s.prepareRun(ctx, snap, target, actor)
-		})
+	return s.requestRun(ctx, "run", actor, func(snap records.Snapshot) (*Decision[api.RunResult], error) {
+		return s.prepareRun(ctx, snap, target, actor)
+	})
+}
+
+// requestRun decides and commits, and sets the revision in the result.
+func (s *Service) requestRun(
+	ctx context.Context, name, actor string, prepare func(records.Snapshot) (*Decision[api.RunResult], error),
+) (api.RunResult, error) {
+	decided, revision, err := decide(FieldManager{Actor: actor}.asks(ctx, name), s, prepare)
 	if err != nil {
 		return api.RunResult{}, err
 	}
 	if revision != 0 {
 		decided.result.Revision = revision
 	}
-	s.note(ctx, "run", actor, revision, decided.result.Run.Owner())
+	s.note(ctx, name, actor, revision, decided.result.Run.Owner())
 	return decided.result, nil
 }
 

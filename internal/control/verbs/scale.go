@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/verb"
 	"tend.dev/tend/internal/core/access"
-	"tend.dev/tend/internal/core/verb"
 	"tend.dev/tend/internal/core/volumes"
 	"tend.dev/tend/internal/store/records"
 )

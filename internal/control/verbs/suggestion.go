@@ -16,7 +16,7 @@ func Suggestion(ctx context.Context, snap records.Snapshot, refused *Error) stri
 	if refused.Wanted == (Target{}) {
 		return ""
 	}
-	return suggest.Address(api.Ref(refused.Wanted), seen(snap, RightsOf(ctx)))
+	return suggest.Address(refused.Wanted.Ref(), seen(snap, RightsOf(ctx)))
 }
 
 // meant asks behind a message whether the nearest of the known names was meant; empty if none is near.

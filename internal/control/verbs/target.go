@@ -13,10 +13,15 @@ type Target struct {
 	Kind  api.Kind
 	Scope string
 	Name  string
+	// UID refuses an object of the name that is another one. Default: whichever has the name.
+	UID string
 }
 
 // TargetOf returns the target that names exactly one object.
-func TargetOf(ref api.Ref) Target { return Target(ref) }
+func TargetOf(ref api.Ref) Target { return Target{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name} }
+
+// Ref returns what the target names of an object, its uid aside.
+func (t Target) Ref() api.Ref { return api.Ref{Kind: t.Kind, Scope: t.Scope, Name: t.Name} }
 
 func (t Target) String() string {
 	var parts []string
@@ -73,7 +78,8 @@ func (t Target) choose(
 		return records.Read[api.Object]{}, invalid("say which object: kind, scope and name", "no name given")
 	}
 	if t.Kind != "" && t.Scope != "" {
-		if read := snap.Object(api.Ref(t)); read.Exists() {
+		read := snap.Object(t.Ref())
+		if read.Exists() && (t.UID == "" || t.UID == read.Value.Metadata.UID) {
 			return read, nil
 		}
 		return records.Read[api.Object]{}, t.missing()

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/verb"
 	"tend.dev/tend/internal/core/access"
-	"tend.dev/tend/internal/core/verb"
 )
 
 // maxTrafficMessage bounds the message of a maintenance, because it is stored in a stamp.

@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestTraffic: an operator's setting for an ingress's requests survives applies, does not change the spec, and is only
+// TestTraffic: a person's setting for an ingress's requests survives applies, does not change the spec, and is only
 // written if it changes something.
 func TestTraffic(t *testing.T) {
 	w := newWorld(t)

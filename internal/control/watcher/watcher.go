@@ -50,13 +50,6 @@ func (w *Watcher[T]) Handle(name string, handler Handler[T]) (remove func()) {
 	}
 }
 
-// Cached returns how many objects the last good listing had; 0 while the watcher doesn't run.
-func (w *Watcher[T]) Cached() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.cache)
-}
-
 // Run polls until ctx ends, and then forgets the cache. A second Run at the same time returns ErrRunning.
 func (w *Watcher[T]) Run(ctx context.Context) error {
 	w.mu.Lock()

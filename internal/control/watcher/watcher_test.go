@@ -186,7 +186,7 @@ func TestSelectorFiltersTheListing(t *testing.T) {
 			&thing{id: "c", namespace: "prod"})
 		after(DefaultInterval)
 		wants(t, w, "two don't match", "CREATED a 0 map[]")
-		if n := watcher.Cached(); n != 1 {
+		if n := len(watcher.cache); n != 1 {
 			t.Errorf("%d cached, want 1", n)
 		}
 	})
@@ -237,7 +237,7 @@ func TestAFailedListingKeepsTheCache(t *testing.T) {
 		w.change(func() { w.boom = true })
 		after(100 * time.Second)
 		wants(t, w, "no listing", "")
-		if n := watcher.Cached(); n != 2 {
+		if n := len(watcher.cache); n != 2 {
 			t.Errorf("%d cached, want 2", n)
 		}
 		w.change(func() { w.err, w.boom, w.things = nil, false, []*thing{{id: "b"}} })

@@ -23,8 +23,8 @@ type Call struct {
 }
 
 // Allow returns why a call is refused; nil if it is allowed.
-func Allow(g Grant, c Call) *api.Problem {
-	rule, known := Rules[c.Route]
+func (t Table) Allow(g Grant, c Call) *api.Problem {
+	rule, known := t[c.Route]
 	if !known {
 		rule = Rule{Least: api.Admin, Does: c.Route}
 	}

@@ -52,7 +52,7 @@ func TestAllow(t *testing.T) {
 		"a list, of any scope":       {viewer, access.Call{Route: "GET /v1/pods"}, ""},
 		"a list, of another's scope": {viewer, access.Call{Route: "GET /v1/pods", Scope: "bank"}, "bank is another scope"},
 	} {
-		refused := access.Allow(tc.grant, tc.call)
+		refused := access.Rules.Allow(tc.grant, tc.call)
 		switch {
 		case (refused == nil) != (tc.want == ""):
 			t.Errorf("%s: %v, want %q", name, refused, tc.want)

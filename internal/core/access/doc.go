@@ -5,5 +5,5 @@
 // about. What a deployer may declare in an object is decided in internal/core/source, by the rules of a sync that is
 // not trusted.
 //
-//	if refused := access.Allow(grant, access.Call{Route: "POST /v1/backup"}); refused != nil { … }
+//	if refused := access.Rules.Allow(grant, access.Call{Route: "POST /v1/backup"}); refused != nil { … }
 package access

@@ -32,8 +32,11 @@ type Rule struct {
 	Above string
 }
 
-// Rules has a row for each route of the API, as its mux has it. verb.Register adds those of verbs of objects.
-var Rules = map[string]Rule{
+// Table has the rule of each route, as the API's mux has it.
+type Table map[string]Rule
+
+// Rules has a row for each route of the API, but for the verbs of objects: each declares its own.
+var Rules = Table{
 	"GET /healthz":                             {api.Viewer, Free, "health", ""},
 	"GET /readyz":                              {api.Viewer, Free, "readiness", ""},
 	"GET /version":                             {api.Viewer, Free, "version", ""},

@@ -29,7 +29,7 @@ type Input struct {
 	Held bool
 	// Occupied is set while another container of the ordinal is on the node, which is about to go: it has the name.
 	Occupied bool
-	// Frozen is set if an operator stopped the slot on purpose.
+	// Frozen is set if a person stopped the slot on purpose.
 	Frozen bool
 	// PluginAtWork is set if a plugin's call works on the task's object: a container that is stopped or removed by hand
 	// meanwhile stays so until the call ends.

@@ -17,7 +17,7 @@ const (
 	Voting State = "voting"
 	// Only: it is the only one that votes.
 	Only State = "only"
-	// Removed: an operator took it out, or its join was undone.
+	// Removed: a person took it out, or its join was undone.
 	Removed State = "removed"
 )
 

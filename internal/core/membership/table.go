@@ -2,7 +2,7 @@ package membership
 
 import "strings"
 
-// Command is an action of an operator, or of the cluster itself, on a server.
+// Command is an action of a person, or of the cluster itself, on a server.
 type Command string
 
 // The commands about servers.

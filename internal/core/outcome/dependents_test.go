@@ -34,7 +34,7 @@ func TestGiveUpDependents(t *testing.T) {
 		"chain": {"one waits for another that waits", []judged{at("edge", api.OutcomePending, "web"),
 			at("web", api.OutcomePending, "db"), at("db", api.OutcomeFailed)},
 			[]api.OutcomeState{api.OutcomeFailed, api.OutcomeFailed, api.OutcomeFailed}},
-		"stopped": {"only an operator starts the other", []judged{at("web", api.OutcomePending, "db"), stopped},
+		"stopped": {"only a person starts the other", []judged{at("web", api.OutcomePending, "db"), stopped},
 			[]api.OutcomeState{api.OutcomeHeld, api.OutcomeConverged}},
 		"lacking": {"no object brings what the other lacks", []judged{at("web", api.OutcomePending, "db"), lacking},
 			[]api.OutcomeState{api.OutcomeFailed, api.OutcomeFailed}},

@@ -27,7 +27,7 @@ type judged struct {
 	// idle: it is an ingress to a workload that is scaled to 0; service is the name of the workload it leads to.
 	idle    bool
 	service string
-	// stopped: an operator stopped all of its pods, and only `tend start` brings them back.
+	// stopped: a person stopped all of its pods, and only `tend start` brings them back.
 	stopped bool
 	// follows says which command runs though the rollout is complete; empty if none does.
 	follows string

@@ -24,7 +24,7 @@ type Resolver struct {
 	Progress Progress
 	// Runs is set if the node has tasks of the image's owner.
 	Runs bool
-	// Silent is set if the node was asked for a while and gave no sign, Aside if an operator wants nothing new on it:
+	// Silent is set if the node was asked for a while and gave no sign, Aside if a person wants nothing new on it:
 	// such ones are asked if there is no other.
 	Silent, Aside bool
 	// Plain is set if the node runs plain processes: it is asked for what may run on either kind only if no node with

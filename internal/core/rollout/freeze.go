@@ -1,10 +1,10 @@
 package rollout
 
-// freeze stops the slots that an operator froze.
+// freeze stops the slots that a person froze.
 func (p *planner) freeze() {
 	for _, s := range p.live {
 		if p.iced[s.ID] {
-			p.stop(s, "frozen by an operator")
+			p.stop(s, "frozen by a person")
 		}
 	}
 }

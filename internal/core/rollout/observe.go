@@ -101,7 +101,7 @@ func (p *planner) sort(slots []Slot) {
 }
 
 // places returns the live slots that count towards the replicas. A pair counts once, for its older half; slots that
-// this plan stops or that an operator froze don't count.
+// this plan stops or that a person froze don't count.
 func (p *planner) places() []*Slot {
 	out := make([]*Slot, 0, len(p.live))
 	for _, s := range p.live {

@@ -33,7 +33,7 @@ type Desired struct {
 	// came to before says nothing about it: their failures don't count, and their places are filled again at once.
 	Pull     string
 	PulledAt time.Time
-	// Frozen are the slots an operator stopped on purpose. A mark without an observed slot is ignored; for ordered
+	// Frozen are the slots a person stopped on purpose. A mark without an observed slot is ignored; for ordered
 	// slots, one beyond the replicas.
 	Frozen map[string]bool
 	// Missing says which runtime the pods of the target need that no node has; its zero value if they need none such.

@@ -70,6 +70,15 @@ type Call struct {
 	Spaces reference.Spaces
 }
 
+// Host returns the host of the address; empty if no request can be built.
+func (c Call) Host() string {
+	address, err := c.address()
+	if err != nil {
+		return ""
+	}
+	return Request{URL: address}.Host()
+}
+
 // Request builds the request.
 func (c Call) Request() (Request, error) {
 	r := Request{Method: c.Hook.Method, Confined: c.Confined, Header: []Field{{"Content-Type", "application/json"}}}

@@ -84,7 +84,7 @@ func (l *harness) deploy(replicas int, autoscale *api.Autoscale) {
 	l.t.Helper()
 	raw, _ := json.Marshal(api.DeploymentSpec{Replicas: &replicas, Autoscale: autoscale})
 	l.put(records.ObjectKey(web), api.Object{Kind: web.Kind, Scope: web.Scope, Name: web.Name, Spec: raw,
-		Metadata: api.Metadata{Generation: int64(replicas)}})
+		Metadata: api.Metadata{UID: "uid", Generation: int64(replicas)}})
 	l.put(records.StatusKey(web), api.WorkloadStatus{ObservedGeneration: int64(replicas),
 		Rollout: &api.RolloutStatus{Phase: api.RolloutComplete}})
 	for i := range replicas {
@@ -116,7 +116,7 @@ func (l *harness) autoscaler() *process {
 			return slices.Repeat([]Sample{{CPUPercent: l.cpu, Known: !l.unknown}}, len(tasks))
 		},
 		Holder: func(api.Object) string { return l.holder },
-		Scale: func(ctx context.Context, _ api.Ref, replicas int) error {
+		Scale: func(ctx context.Context, _ Deployment, replicas int) error {
 			if l.dies {
 				kill()
 				<-ctx.Done()

@@ -12,7 +12,7 @@ import (
 )
 
 // direct returns an autoscaler whose steps a test takes by itself, and what they observe.
-func (l *harness) direct(scale func(context.Context, api.Ref, int) error) (*autoscaler, control.Observation) {
+func (l *harness) direct(scale func(context.Context, Deployment, int) error) (*autoscaler, control.Observation) {
 	a := &autoscaler{logger: slog.New(slog.DiscardHandler), Options: Options{
 		Interval: DefaultInterval, Holder: func(api.Object) string { return "" }, Scale: scale,
 	}}
@@ -44,7 +44,8 @@ func TestAChangeIsWantedUntilItsAnswer(t *testing.T) {
 		load := l.wants(a, &o, "", nil)
 		scale := l.wants(a, &o, load.Name, busy)
 		asked, _ := scale.Request.(change)
-		if again := l.wants(a, &o, "", nil); asked.to != 3 || again.Name != scale.Name || again.Request != asked {
+		if again := l.wants(a, &o, "", nil); asked.to != 3 || asked.of != (Deployment{web, "uid"}) ||
+			again.Name != scale.Name || again.Request != asked {
 			t.Errorf("the step wants %+v, and the next one %+v", scale, again)
 		}
 		if more := l.wants(a, &o, scale.Name, scaled{change: asked}); more.Name != "" {
@@ -78,7 +79,7 @@ func TestAScaleThatPanicsHasAnAnswer(t *testing.T) {
 		slog.SetDefault(slog.New(slog.DiscardHandler))
 		defer slog.SetDefault(before)
 		l.deploy(2, bounds)
-		a, o := l.direct(func(context.Context, api.Ref, int) error { panic("no scale") })
+		a, o := l.direct(func(context.Context, Deployment, int) error { panic("no scale") })
 		load := l.wants(a, &o, "", nil)
 		scale := l.wants(a, &o, load.Name, busy)
 		answer := a.call(l.t.Context(), records.Read[api.Object]{}, scale)

@@ -29,12 +29,19 @@ type Options struct {
 	// Load returns the CPU use of pods since the last call, in the order of their tasks; 100 is one core. A sample that
 	// is not Known has no value.
 	Load func(ctx context.Context, tasks []string) []Sample
-	// Scale sets the replicas on behalf of the autoscaler. It returns ErrRefused where that is not possible.
-	Scale func(ctx context.Context, ref api.Ref, replicas int) error
+	// Scale sets the replicas on behalf of the autoscaler. It returns ErrRefused where that is not possible, as for a
+	// deployment that was deleted, also if another one has its name now.
+	Scale func(ctx context.Context, of Deployment, replicas int) error
 	// Holder returns the field manager that took over replicas, or an empty string.
 	Holder func(api.Object) string
 	// Stepped is called for every step, with "up" or "down". Default: no call.
 	Stepped func(direction string)
+}
+
+// Deployment names one deployment, and no later one of the same name.
+type Deployment struct {
+	api.Ref
+	UID string
 }
 
 // Sample is one pod's use.
@@ -66,7 +73,7 @@ type known struct {
 
 // change is a change of the replicas, which a status has noted. before is that status without it.
 type change struct {
-	ref           api.Ref
+	of            Deployment
 	from, to      int
 	target        int
 	noted, before api.AutoscaleStatus
@@ -164,7 +171,8 @@ func (a *autoscaler) step(o control.Observation) (control.Step, error) {
 		}
 		if decided.Replicas != in.Replicas {
 			memo.pending = &change{
-				ref, in.Replicas, decided.Replicas, spec.Autoscale.CPUTarget, decided.Status, in.Status,
+				Deployment{ref, object.Value.Metadata.UID}, in.Replicas, decided.Replicas, spec.Autoscale.CPUTarget,
+				decided.Status, in.Status,
 			}
 		}
 		memo.at, memo.generation = o.Now, object.Value.Metadata.Generation
@@ -205,8 +213,8 @@ func (a *autoscaler) call(ctx context.Context, _ records.Read[api.Object], call 
 		return a.Load(ctx, tasks)
 	}
 	c := call.Request.(change)
-	log := a.logger.With("object", c.ref.String(), "from", c.from, "to", c.to)
-	err := recovery.Call(func() error { return a.Scale(ctx, c.ref, c.to) }, "object", c.ref.String())
+	log := a.logger.With("object", c.of.String(), "from", c.from, "to", c.to)
+	err := recovery.Call(func() error { return a.Scale(ctx, c.of, c.to) }, "object", c.of.String())
 	switch {
 	case err == nil:
 		direction := "up"

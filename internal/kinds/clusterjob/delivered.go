@@ -38,9 +38,9 @@ func step(o control.Observation) (control.Step, error) {
 	}
 	next := control.Step{
 		Txn: txn, Status: d.Status, Actions: d.Actions, Log: ended(before.Delivery, d.Status.Delivery),
-		Forecast: func(actions []api.PlannedAction) ([]api.PlannedAction, error) {
-			return append(actions, d.Ahead...), nil
-		},
+	}
+	if o.DryRun {
+		next.Actions = append(next.Actions, d.Ahead...)
 	}
 	if !d.After.IsZero() {
 		next.After = max(d.After.Sub(o.Now), time.Second)

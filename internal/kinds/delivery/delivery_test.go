@@ -214,6 +214,24 @@ func TestFileIsReadByItsDigest(t *testing.T) {
 	})
 }
 
+// TestAFileIsReadOnceACall: a delivery that waits for its busy host reads nothing, however many passes look at it.
+func TestAFileIsReadOnceACall(t *testing.T) {
+	inHarness(t, func(l *harness) {
+		l.receive["dead.example"] = func(ctx context.Context, _ int) webhook.Answer {
+			silent(ctx, 0)
+			return webhook.Answer{Status: 400}
+		}
+		l.object(api.Webhook{URL: "https://dead.example", File: "${asset.notes.body}"})
+		for i := range 5 * calls.MaxPerHost {
+			l.deliver(fmt.Sprint("d", i), 0)
+		}
+		l.after(10 * webhook.AttemptTime)
+		if called := len(l.calls()); called != 5*calls.MaxPerHost || l.reads != called {
+			t.Errorf("%d calls read their file %d times", called, l.reads)
+		}
+	})
+}
+
 // TestStaleCallsAreNotBegun: a call that is old after a long downtime is not made.
 func TestStaleCallsAreNotBegun(t *testing.T) {
 	inHarness(t, func(l *harness) {

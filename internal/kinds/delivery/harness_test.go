@@ -42,6 +42,8 @@ type harness struct {
 	receive map[string]func(ctx context.Context, nth int) webhook.Answer
 	called  []call
 	counted map[string]int
+	// reads counts how often a file was read.
+	reads int
 	// fate decides the fate of each commit; nil answers all of them.
 	fate func(store.Txn) storefault.Fate
 }
@@ -91,6 +93,9 @@ func (l *harness) start(ctx context.Context, parts *sync.WaitGroup) (stop func()
 			return receive(ctx, nth)
 		},
 		Blob: func(digest string) ([]byte, error) {
+			l.mu.Lock()
+			l.reads++
+			l.mu.Unlock()
 			if digest != "sha256:body" {
 				return nil, errors.New("no such blob")
 			}

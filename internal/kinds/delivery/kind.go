@@ -45,10 +45,11 @@ type deliveries struct {
 	environments *environment.Environments
 }
 
-// answered is the answer to an attempt, and the position of the next one within the jitter.
+// answered is the answer to an attempt, and the position of the next one within the jitter; or why none can be made.
 type answered struct {
 	webhook.Answer
 	spread float64
+	unmade error
 }
 
 // Kind returns the kind whose subjects are deliveries.
@@ -69,9 +70,13 @@ func Kind(deps control.Deps, o Options) control.Kind {
 			return []api.Ref{Ref(d)}
 		})},
 		Call: func(ctx context.Context, _ records.Read[api.Object], call control.Call) any {
-			return answered{c.Call(ctx, call.Request.(webhook.Request)), c.Spread()}
+			request, err := c.request(call.Request.(prepared))
+			if err != nil {
+				return answered{unmade: err}
+			}
+			return answered{Answer: c.Call(ctx, request), spread: c.Spread()}
 		},
-		Failed: func(err error) any { return answered{webhook.Answer{Err: err}, 0} },
+		Failed: func(err error) any { return answered{Answer: webhook.Answer{Err: err}} },
 	}
 }
 
@@ -106,6 +111,9 @@ func (c *deliveries) step(o control.Observation) (control.Step, error) {
 	d := *read.Value
 	call := control.Call{Name: fmt.Sprintf("%d/%d", read.Created, d.Attempts), Limit: webhook.AttemptTime}
 	if answer, ended := control.Answer[answered](o, call.Name); ended {
+		if answer.unmade != nil {
+			return c.record(o, read, webhook.GiveUp(d, answer.unmade.Error(), o.Now)), nil
+		}
 		return c.record(o, read, webhook.Next(d, answer.Answer, o.Now, answer.spread)), nil
 	}
 	_, going := o.Going[call.Name]
@@ -123,11 +131,11 @@ func (c *deliveries) step(o control.Observation) (control.Step, error) {
 		return c.record(o, read, webhook.GiveUp(d, "it could not be delivered within "+webhook.Stale.String(), o.Now)),
 			nil
 	}
-	request, err := c.request(o.Snapshot, d)
+	ready, err := c.prepare(o.Snapshot, d)
 	if err != nil {
 		return c.record(o, read, webhook.GiveUp(d, err.Error(), o.Now)), nil
 	}
-	call.Host, call.Request = request.Host(), request
+	call.Host, call.Request = ready.Host(), ready
 	return control.Step{Calls: []control.Call{call}}, nil
 }
 

@@ -15,44 +15,56 @@ var (
 	errHookGone   = errors.New("the manifest names this target no longer")
 )
 
-// request builds the call from the current object.
-func (c *deliveries) request(s records.Snapshot, d api.Delivery) (webhook.Request, error) {
+// prepared holds what the request of a delivery is built from, but for the content of the hook's file.
+type prepared struct {
+	webhook.Call
+	// digest is that of the file; empty if the hook names none.
+	digest string
+}
+
+// prepare reads the current object.
+func (c *deliveries) prepare(s records.Snapshot, d api.Delivery) (prepared, error) {
 	object := s.Object(d.Owner()).Value
 	if object == nil {
-		return webhook.Request{}, errObjectGone
+		return prepared{}, errObjectGone
 	}
 	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
 	if err != nil {
-		return webhook.Request{}, err
+		return prepared{}, err
 	}
 	hook := spec.HookAt(d.Hook)
 	if hook == nil {
-		return webhook.Request{}, errHookGone
+		return prepared{}, errHookGone
 	}
-	var file []byte
+	ready := prepared{Call: webhook.Call{
+		Hook: *hook, Delivery: d, Key: object.Metadata.UID + "-" + d.ID, Agent: c.Agent, Confined: object.Confined(),
+		Spaces: c.environments.Spaces(s, object.Ref(), spec.EnvFrom),
+	}}
 	if hook.File != "" {
-		if file, err = c.file(*object, hook.File); err != nil {
-			return webhook.Request{}, err
-		}
+		ready.digest, err = fileOf(*object, hook.File)
 	}
-	return webhook.Call{
-		Hook: *hook, Delivery: d, File: file, Key: object.Metadata.UID + "-" + d.ID, Agent: c.Agent,
-		Confined: object.Confined(),
-		Spaces:   c.environments.Spaces(s, object.Ref(), spec.EnvFrom),
-	}.Request()
+	return ready, err
 }
 
-// file reads the asset of a hook's body, in the version that the object was stored with.
-func (c *deliveries) file(object api.Object, text string) ([]byte, error) {
+// fileOf returns the digest of a hook's file, in the version that the object was stored with.
+func fileOf(object api.Object, text string) (string, error) {
 	digests := object.HookDigests()
 	for _, reference := range api.References(text) { // one, as validation has it
 		if key, ok := api.AssetKey(reference, object.Scope, func(key string) bool { return digests[key] != "" }); ok {
-			content, err := c.Blob(digests[key])
-			if err != nil {
-				return nil, fmt.Errorf("read %s: %w", text, err)
-			}
-			return content, nil
+			return digests[key], nil
 		}
 	}
-	return nil, fmt.Errorf("no asset of this digest is stored: %s", text)
+	return "", fmt.Errorf("no asset of this digest is stored: %s", text)
+}
+
+// request reads the file and builds the request.
+func (c *deliveries) request(ready prepared) (webhook.Request, error) {
+	if ready.digest != "" {
+		content, err := c.Blob(ready.digest)
+		if err != nil {
+			return webhook.Request{}, fmt.Errorf("read %s: %w", ready.Hook.File, err)
+		}
+		ready.File = content
+	}
+	return ready.Call.Request()
 }

@@ -133,7 +133,7 @@ func (o observed) chosenBy() string {
 	return "--ingress-http, --ingress-https"
 }
 
-// trouble returns the Degraded condition: what a person must fix. It leaves out what an operator asked for and what
+// trouble returns the Degraded condition: what a person must fix. It leaves out what a person asked for and what
 // passes by itself.
 func (o observed) trouble() api.Condition {
 	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionTrue}

@@ -16,11 +16,11 @@ import (
 const maxActions = 1000
 
 // act turns an assessment into a step.
-func (c *jobs) act(at control.Observation, o observed, a assessment) control.Step {
+func (c *jobs) act(at control.Observation, o observed, a assessment) (control.Step, error) {
 	actions := a.plan.Actions[:min(maxActions, len(a.plan.Actions))]
 	rest := a.plan.Actions[len(actions):]
 	w := begin(at, o, actions)
-	next := control.Step{Txn: w.txn, Forecast: c.forecast(at, o, a, rest), After: o.after(a, len(rest) > 0)}
+	next := control.Step{Txn: w.txn, After: o.after(a, len(rest) > 0)}
 	want, due := o.wantedImage()
 	o.early.Settle(w.txn, want, due)
 	if due {
@@ -45,36 +45,41 @@ func (c *jobs) act(at control.Observation, o observed, a assessment) control.Ste
 	}
 	owner.DropReleases(w.txn, o.ref, o.releases, o.tasks, used)
 	next.Status = o.nextStatus(a, w.runs.sorted(), at.Now)
-	return next
+	if !at.DryRun {
+		return next, nil
+	}
+	ahead, err := c.ahead(at, o, a, rest)
+	next.Actions = append(next.Actions, ahead...)
+	return next, err
 }
 
-// forecast adds what one commit has no room for, and the run that a job will have by itself.
-func (c *jobs) forecast(at control.Observation, o observed, a assessment, rest []timetable.Action) control.Forecast {
-	return func(actions []api.PlannedAction) (_ []api.PlannedAction, err error) {
-		for _, action := range rest {
-			if !chore(action) {
-				actions = append(actions, o.planned(action))
-			}
+// ahead returns what one commit has no room for, and the run that a job will have by itself.
+func (c *jobs) ahead(
+	at control.Observation, o observed, a assessment, rest []timetable.Action,
+) (actions []api.PlannedAction, err error) {
+	for _, action := range rest {
+		if !chore(action) {
+			actions = append(actions, o.planned(action))
 		}
-		begins := slices.ContainsFunc(a.plan.Actions, func(a timetable.Action) bool {
-			return a.Verb == timetable.CreateRun
-		}) || slices.ContainsFunc(o.runs, func(run records.Read[api.Run]) bool {
-			return run.Value.State == api.RunPending // it takes the new release
-		})
-		if !o.declared.job.RunOnRelease || o.deleting() || a.refused != nil || begins {
-			return actions, nil
-		}
-		target := a.target
-		if target.ID == "" {
-			if target, err = c.asIfFound(at.Snapshot, o, at.Now); err != nil {
-				return nil, err
-			}
-		}
-		if target.Fresh == nil {
-			return actions, nil
-		}
-		return append(actions, at.Planned("run", "run it once")), nil
 	}
+	begins := slices.ContainsFunc(a.plan.Actions, func(a timetable.Action) bool {
+		return a.Verb == timetable.CreateRun
+	}) || slices.ContainsFunc(o.runs, func(run records.Read[api.Run]) bool {
+		return run.Value.State == api.RunPending // it takes the new release
+	})
+	if !o.declared.job.RunOnRelease || o.deleting() || a.refused != nil || begins {
+		return actions, nil
+	}
+	target := a.target
+	if target.ID == "" {
+		if target, err = c.asIfFound(at.Snapshot, o, at.Now); err != nil {
+			return nil, err
+		}
+	}
+	if target.Fresh == nil {
+		return actions, nil
+	}
+	return append(actions, at.Planned("run", "run it once")), nil
 }
 
 // planned returns an action of the planner.

@@ -56,7 +56,7 @@ func (c *jobs) step(at control.Observation) (control.Step, error) {
 	if err != nil {
 		return control.Step{}, err
 	}
-	return c.act(at, o, a), nil
+	return c.act(at, o, a)
 }
 
 // refuse returns the step of an object that can't be reconciled: its conditions say why; see owner.UnworkableError.

@@ -16,7 +16,7 @@ import (
 func act(at control.Observation, o observed, a assessment) control.Step {
 	w := begin(at, o, a)
 	next := control.Step{
-		Txn: w.txn, Forecast: o.forecast(at, a), Log: o.moved(a),
+		Txn: w.txn, Log: o.moved(a),
 		After: owner.Sooner(owner.Sooner(a.plan.After, a.patience), o.silent),
 	}
 	want, due := o.wantedImage()
@@ -42,6 +42,9 @@ func act(at control.Observation, o observed, a assessment) control.Step {
 		}
 		next.Actions = append(next.Actions, planned)
 	}
+	if text := o.startsBy(at.Now, a); at.DryRun && text != "" {
+		next.Actions = append(next.Actions, at.Planned("schedule", text))
+	}
 	owner.DropReleases(w.txn, o.ref, o.releases, o.tasks, map[string]bool{a.target.ID: true})
 	if a.plan.Phase.Ended() && o.request.Exists() {
 		w.txn.Delete(records.ImageKey(o.ref)) // nothing starts any more
@@ -50,20 +53,17 @@ func act(at control.Observation, o observed, a assessment) control.Step {
 	return next
 }
 
-// forecast adds when a lab starts that is yet to start by itself.
-func (o observed) forecast(at control.Observation, a assessment) control.Forecast {
-	return func(actions []api.PlannedAction) ([]api.PlannedAction, error) {
-		waits := a.plan.Waits == lab.ForStart || a.plan.Waits == lab.ForRelease
-		if !waits || a.refused != nil || !o.begins() || o.deleting() || len(o.tasks) > 0 {
-			return actions, nil
-		}
-		when, start := "at once", o.spec.StartsAt()
-		if start.After(at.Now) {
-			when = "at " + start.Format(time.RFC3339)
-		}
-		starts := at.Planned("schedule", "start "+when+", for "+o.desired("", "").Duration.String())
-		return append(actions, starts), nil
+// startsBy says when a lab starts by itself; empty if it doesn't.
+func (o observed) startsBy(now time.Time, a assessment) string {
+	waits := a.plan.Waits == lab.ForStart || a.plan.Waits == lab.ForRelease
+	if !waits || a.refused != nil || !o.begins() || o.deleting() || len(o.tasks) > 0 {
+		return ""
 	}
+	when, start := "at once", o.spec.StartsAt()
+	if start.After(now) {
+		when = "at " + start.Format(time.RFC3339)
+	}
+	return "start " + when + ", for " + o.desired("", "").Duration.String()
 }
 
 // movedEnd says where the end of a running lab moves to; empty if it stays.

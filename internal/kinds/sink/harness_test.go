@@ -91,9 +91,9 @@ func (h *harness) start(ctx context.Context) {
 	h.mu.Lock()
 	logger := slog.New(slog.NewTextHandler(locked{h}, nil))
 	h.mu.Unlock()
-	c := New(Deps{
-		Deps: control.Deps{Snapshot: h.snapshot, Store: h.recorder, Sealer: plainly{}, Logger: logger}, Log: h.log,
-		Source: source,
+	deps := control.Deps{Snapshot: h.snapshot, Store: h.recorder, Sealer: plainly{}, Logger: logger}
+	c := control.New(deps, Kind(deps, Options{
+		Log: h.log, Source: source,
 		Effects: Effects{
 			Call: func(ctx context.Context, r webhook.Request) webhook.Answer {
 				return h.call(ctx, r,
@@ -117,7 +117,7 @@ func (h *harness) start(ctx context.Context) {
 		},
 		Count:  func(kind, outcome string) { h.mu.Lock(); h.counted[kind+" "+outcome]++; h.mu.Unlock() },
 		Spread: func() float64 { return 0 },
-	})
+	}))
 	work := reconciler.New(reconciler.Options{
 		Name: "sink", Reconciler: c, Replay: c.Keys, Dirty: c.Dirty, Synced: h.view.Synced(), Revision: h.view.Revision,
 		WaitFor: h.view.WaitFor,

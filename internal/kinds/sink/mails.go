@@ -37,8 +37,8 @@ func (p *pump) arrived(id string, each []core.Addressed) (left []core.Addressed)
 	for _, a := range each {
 		switch core.Judge(a.Answer) {
 		case core.Delivered:
-			p.deps.Count(p.spec.Type(), CountDelivered)
-			p.track.change(urgentSave, func(next *api.SinkProgress) {
+			p.Count(p.spec.Type(), CountDelivered)
+			p.change(urgentSave, func(next *api.SinkProgress) {
 				next.Sent++
 				next.LastSentAt = now
 				next.Refusals = slices.DeleteFunc(slices.Clone(next.Refusals),
@@ -58,9 +58,9 @@ func (p *pump) arrived(id string, each []core.Addressed) (left []core.Addressed)
 func (p *pump) lost(id string, each []core.Addressed) {
 	now := p.deps.Now()
 	for _, a := range each {
-		p.deps.Count(p.spec.Type(), CountDead)
+		p.Count(p.spec.Type(), CountDead)
 		p.logger.Warn("given up", "id", id, "address", a.To, "error", core.Text(a.Answer))
-		p.track.change(urgentSave, func(next *api.SinkProgress) {
+		p.change(urgentSave, func(next *api.SinkProgress) {
 			next.Dead++
 			next.LastError, next.LastErrorAt = a.To+": "+core.Text(a.Answer), now
 			next.Refusals = refusedOnce(next.Refusals, a, now)
@@ -82,7 +82,7 @@ func refusedOnce(before []api.SinkRefusal, a core.Addressed, now time.Time) []ap
 
 // concluded ends what is sent, once each address has it or is given up.
 func (p *pump) concluded(done func(*api.SinkProgress)) bool {
-	p.track.change(urgentSave, func(next *api.SinkProgress) {
+	p.change(urgentSave, func(next *api.SinkProgress) {
 		next.Trying, next.BehindSince = nil, time.Time{}
 		done(next)
 	})

@@ -18,19 +18,23 @@ const batch = 100
 
 // pump sends what one sink wants, by one generation of its spec.
 type pump struct {
-	*Sender
-	deps   Deps
+	*sinks
 	object *api.Object
 	spec   api.SinkSpec
 	track  *track
+	// say tells the steps how far the sink is.
+	say    func(any)
 	logger *slog.Logger
+}
+
+// change changes how far the sink is, and says it.
+func (p *pump) change(h hurry, fn func(*api.SinkProgress)) {
+	p.track.change(h, fn)
+	p.say(*p.track)
 }
 
 // run sends until ctx ends or the receiver is gone.
 func (p *pump) run(ctx context.Context) {
-	if p.track.progress().Gone == p.object.Metadata.Generation {
-		return
-	}
 	step := p.events
 	if p.spec.People() {
 		step = p.people
@@ -48,15 +52,15 @@ func (p *pump) events(ctx context.Context) bool {
 	for i := range events {
 		e := &events[i]
 		if !core.Wants(p.spec.Filter, p.object.Metadata.UID, *e, core.DataOf(*e)) {
-			p.track.change(unhurried, func(now *api.SinkProgress) { now.Position = e.ID })
+			p.track.now.Position = e.ID // it is said with the next one, or with the last
 			continue
 		}
-		p.track.change(unhurried, func(now *api.SinkProgress) { now.BehindSince = e.Time })
+		p.change(unhurried, func(now *api.SinkProgress) { now.BehindSince = e.Time })
 		if !p.send(ctx, core.Content{Event: e}, e.ID, func(now *api.SinkProgress) { now.Position = e.ID }) {
 			return false
 		}
 	}
-	p.track.change(unhurried, func(now *api.SinkProgress) {
+	p.change(unhurried, func(now *api.SinkProgress) {
 		now.Position, now.BehindSince = next.String(),
 			time.Time{}
 	})
@@ -66,11 +70,11 @@ func (p *pump) events(ctx context.Context) bool {
 // read returns the next events. What was deleted before it could be read is skipped, counted and reported.
 func (p *pump) read(ctx, reading context.Context) ([]api.Event, eventlog.Position, error) {
 	for {
-		after, err := eventlog.ParsePosition(p.track.progress().Position)
+		after, err := eventlog.ParsePosition(p.track.now.Position)
 		if err != nil {
 			return nil, after, err
 		}
-		events, next, err := p.deps.Log.Next(reading, after, batch)
+		events, next, err := p.Log.Next(reading, after, batch)
 		var gone *eventlog.GoneError
 		if errors.As(err, &gone) && ctx.Err() == nil && gone.Oldest.Compare(after) > 0 {
 			p.skip(after, gone.Oldest)
@@ -83,8 +87,8 @@ func (p *pump) read(ctx, reading context.Context) ([]api.Event, eventlog.Positio
 func (p *pump) skip(after, oldest eventlog.Position) {
 	p.logger.Warn("events were deleted before this sink could send them", "after", after.String(), "until",
 		oldest.String())
-	p.deps.Count(p.spec.Type(), CountSkipped)
-	p.track.change(urgentSave, func(now *api.SinkProgress) {
+	p.Count(p.spec.Type(), CountSkipped)
+	p.change(urgentSave, func(now *api.SinkProgress) {
 		now.Gaps++
 		now.Gap = &api.SinkGap{After: after.String(), Until: oldest.String(), At: p.deps.Now()}
 		now.Position, now.Trying = oldest.String(), nil
@@ -94,7 +98,7 @@ func (p *pump) skip(after, oldest eventlog.Position) {
 // people takes what happened into the causes, or sends a message that is due.
 func (p *pump) people(ctx context.Context) bool {
 	set := notify.SettingsOf(p.spec.Message)
-	known, now := p.track.progress().Causes, p.deps.Now()
+	known, now := p.track.now.Causes, p.deps.Now()
 	if message, ok := notify.Next(known, set, now); ok {
 		return p.send(ctx, core.Content{Message: &message}, message.ID, func(next *api.SinkProgress) {
 			next.Causes = notify.Sent(next.Causes, message, p.deps.Now())
@@ -112,28 +116,28 @@ func (p *pump) people(ctx context.Context) bool {
 	case err != nil:
 		return p.wait(ctx, time.Second)
 	}
-	hurry := unhurried
+	soon := unhurried
 	for _, e := range events {
 		if signal, ok := core.SignalOf(p.spec.Filter, p.object.Metadata.UID, e); ok {
 			signal.At = p.deps.Now()
-			known, hurry = notify.Observe(known, set, signal), normal
+			known, soon = notify.Observe(known, set, signal), normal
 		}
 	}
-	p.track.change(hurry, func(now *api.SinkProgress) { now.Position, now.Causes = next.String(), known })
+	p.change(soon, func(now *api.SinkProgress) { now.Position, now.Causes = next.String(), known })
 	return true
 }
 
 // send tries until something is delivered or given up, and then has done applied. It returns false if ctx ended or the
 // receiver is gone for good.
 func (p *pump) send(ctx context.Context, content core.Content, id string, done func(*api.SinkProgress)) bool {
-	if t := p.track.progress().Trying; t != nil && t.ID == id {
+	if t := p.track.now.Trying; t != nil && t.ID == id {
 		content.To = p.known(t.Left)
 		if !p.wait(ctx, deadline.Left(t.NextAt, p.deps.Now(), core.MaxWait*6/5)) {
 			return false
 		}
 	}
 	for {
-		outcome, _ := p.Attempt(ctx, p.object.Ref(), p.spec, content)
+		outcome, _ := p.sender.Attempt(ctx, p.object.Ref(), p.spec, content)
 		if ctx.Err() != nil {
 			return false
 		}
@@ -163,16 +167,16 @@ func (p *pump) send(ctx context.Context, content core.Content, id string, done f
 
 // failed records a failed attempt, and returns how long to wait. again is false if the time to try is over.
 func (p *pump) failed(id string, answer core.Answer, left []string) (wait time.Duration, again bool) {
-	p.deps.Count(p.spec.Type(), CountRetried)
+	p.Count(p.spec.Type(), CountRetried)
 	now := p.deps.Now()
-	p.track.change(normal, func(next *api.SinkProgress) {
+	p.change(normal, func(next *api.SinkProgress) {
 		t := api.SinkAttempts{ID: id, Since: now}
 		if next.Trying != nil && next.Trying.ID == id {
 			t = *next.Trying
 		}
 		t.Attempts++
 		t.Left = left
-		wait = core.Wait(t.Attempts, answer.After, p.deps.Spread())
+		wait = core.Wait(t.Attempts, answer.After, p.Spread())
 		t.NextAt = now.Add(wait)
 		next.Failed++
 		next.LastError, next.LastErrorAt, next.Trying = core.Text(answer), now, &t
@@ -187,14 +191,14 @@ func (p *pump) failed(id string, answer core.Answer, left []string) (wait time.D
 
 // ended records what became of something for good.
 func (p *pump) ended(verdict core.Verdict, answer core.Answer, id string, done func(*api.SinkProgress)) bool {
-	now, hurry := p.deps.Now(), normal
+	now, soon := p.deps.Now(), normal
 	if p.spec.People() {
-		hurry = urgentSave
+		soon = urgentSave
 	}
 	switch verdict {
 	case core.Delivered:
-		p.deps.Count(p.spec.Type(), CountDelivered)
-		p.track.change(hurry, func(next *api.SinkProgress) {
+		p.Count(p.spec.Type(), CountDelivered)
+		p.change(soon, func(next *api.SinkProgress) {
 			next.Sent++
 			next.LastSentAt, next.Trying, next.BehindSince = now, nil, time.Time{}
 			done(next)
@@ -202,15 +206,15 @@ func (p *pump) ended(verdict core.Verdict, answer core.Answer, id string, done f
 		return true
 	case core.Gone:
 		p.logger.Error("the receiver of a sink is gone for good: nothing is sent until the sink is changed")
-		p.track.change(urgentSave, func(next *api.SinkProgress) {
+		p.change(urgentSave, func(next *api.SinkProgress) {
 			next.Failed++
 			next.LastError, next.LastErrorAt, next.Gone = core.Text(answer), now, p.object.Metadata.Generation
 		})
 		return false
 	}
-	p.deps.Count(p.spec.Type(), CountDead)
+	p.Count(p.spec.Type(), CountDead)
 	p.logger.Warn("given up", "id", id, "error", core.Text(answer))
-	p.track.change(urgentSave, func(next *api.SinkProgress) {
+	p.change(urgentSave, func(next *api.SinkProgress) {
 		next.Dead++
 		next.LastError, next.LastErrorAt, next.Trying, next.BehindSince = core.Text(answer), now, nil, time.Time{}
 		done(next)

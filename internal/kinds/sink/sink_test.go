@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/calls"
 	"tend.dev/tend/internal/core/webhook"
 	"tend.dev/tend/internal/store/eventlog"
 	"tend.dev/tend/internal/store/records"
@@ -308,6 +310,34 @@ func TestARecreatedSinkBeginsAgain(t *testing.T) {
 		if p := h.progress("in"); p.UID != "another" || p.Sent != 0 || len(h.calls("in.example")) != 1 {
 			t.Errorf("another sink of the name has %+v", p)
 		}
+		h.happen("d")
+		object.Metadata.UID = "third"
+		h.write(func(txn *records.Txn) { txn.Put(records.ObjectKey(sinkRef("in")), object) })
+		h.happen("e")
+		h.after(10 * time.Second)
+		if p := h.progress("in"); p.UID != "third" || p.Sent != 2 { // it begins where the object was created
+			t.Errorf("a sink that replaced another while it sent has %+v", p)
+		}
+	})
+}
+
+// TestWhatAnotherSinkSentCountsForNothing: its call may say it after the next sink of the name was declared.
+func TestWhatAnotherSinkSentCountsForNothing(t *testing.T) {
+	inHarness(t, func(h *harness) {
+		h.stop()
+		h.sink("in", 1, toHTTP("in.example"))
+		kind := Kind(control.Deps{Snapshot: h.snapshot, Sealer: plainly{}}, Options{})
+		for uid, sent := range map[string]int64{"uid-in": 7, "uid-before": 0} {
+			said := track{now: api.SinkProgress{UID: uid, Sent: 7}, changes: changes{normal: 1}}
+			step, err := kind.Step(control.Observation{
+				Snapshot: h.snapshot(), Ref: sinkRef("in"), Object: h.snapshot().Object(sinkRef("in")), Now: time.Now(),
+				Answers: map[string]calls.Answer{"send": {Value: said}},
+			})
+			if got := step.Memo.(known).now.Sent; err != nil || got != sent {
+				t.Errorf("%s said that it sent 7, and the step knows of %d, %v", uid, got, err)
+			}
+		}
+		h.start(h.Context())
 	})
 }
 

@@ -17,8 +17,8 @@ const (
 	gapShown = time.Hour
 )
 
-// status returns the status of a sink: how its progress is.
-func status(o control.Observation, before api.SinkStatus) api.SinkStatus {
+// status returns the status of a sink from its progress.
+func status(o control.Observation, before api.SinkStatus, progress api.SinkProgress) api.SinkStatus {
 	object, now := o.Object, o.Now
 	next := api.SinkStatus{
 		ObservedGeneration: object.Value.Metadata.Generation, ObservedRevision: object.Modified,
@@ -26,10 +26,6 @@ func status(o control.Observation, before api.SinkStatus) api.SinkStatus {
 	}
 	spec, err := api.DecodeSpec[api.SinkSpec](*object.Value)
 	reason, message, step := api.ReasonDelivering, "", ""
-	var progress api.SinkProgress
-	if stored := o.SinkProgress(object.Value.Ref()); stored.Exists() && stored.Value.UID == object.Value.Metadata.UID {
-		progress = *stored.Value
-	}
 	switch {
 	case err != nil:
 		reason, message = api.ReasonInvalidSpec, err.Error()

@@ -9,9 +9,9 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/verb"
 	"tend.dev/tend/internal/control/verbs"
 	"tend.dev/tend/internal/core/access"
-	"tend.dev/tend/internal/core/verb"
 )
 
 // Spec holds what a user declares.

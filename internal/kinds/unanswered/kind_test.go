@@ -114,7 +114,7 @@ func TestTheNextIsAsked(t *testing.T) {
 	}
 }
 
-// TestOneThatIsSetAsideIsAskedLast: a node that an operator cordoned is asked if there is no other.
+// TestOneThatIsSetAsideIsAskedLast: a node that a person cordoned is asked if there is no other.
 func TestOneThatIsSetAsideIsAskedLast(t *testing.T) {
 	w := newWorld(t)
 	w.put(records.ImageKey(web), api.ImageRequest{Owner: web, OwnerUID: "u1", Image: "web:1"})

@@ -18,7 +18,7 @@ const maxActions = 1000
 func (c *workloads) act(at control.Observation, o observed, a assessment) control.Step {
 	actions, more := firstActions(a.plan.Actions)
 	w := begin(at, o, a)
-	next := control.Step{Txn: w.txn, Forecast: c.forecast(at, o, a)}
+	next := control.Step{Txn: w.txn}
 	want, due := o.wantedImage()
 	o.early.Settle(w.txn, want, due)
 	if due {

@@ -54,7 +54,7 @@ func TestAffected(t *testing.T) {
 			New: &api.TaskStatus{ID: "t9"}}, nil},
 		"image status": {"the answer to its question",
 			view.Change{Key: records.ImageStatusKey("n1", web), New: &api.ImageStatus{Owner: web}}, own},
-		"frozen": {"an operator stopped a slot",
+		"frozen": {"a person stopped a slot",
 			view.Change{Key: records.FrozenKey(web, "s1"), New: &api.Frozen{Slot: "s1"}}, own},
 		"thawed": {"and started it", view.Change{Key: records.FrozenKey(web, "s1"),
 			Old: &api.Frozen{Slot: "s1"}, Deleted: true}, own},

@@ -47,7 +47,7 @@ func (o observed) readiness(a assessment, progressing, degraded api.Condition) a
 		}
 		if a.plan.Counts.Frozen > 0 {
 			c.Reason, c.Message = api.ReasonFrozen, fmt.Sprintf(
-				"%s; %d stopped by an operator (`tend start` brings them back)", c.Message, a.plan.Counts.Frozen)
+				"%s; %d stopped by a person (`tend start` brings them back)", c.Message, a.plan.Counts.Frozen)
 		}
 		if wanted == 0 && a.plan.Counts.Frozen > 0 {
 			c.Status = api.ConditionFalse // nothing serves, though on purpose

@@ -122,14 +122,14 @@ func TestConditions(t *testing.T) {
 			api.OutcomeConverged,
 		},
 		"frozen": {
-			"a slot that an operator stopped is not missing",
+			"a slot that a person stopped is not missing",
 			scene{
 				spec: replicas(3, "web:1"), rollout: complete, image: present("web:1"), frozen: []string{"c"},
 				tasks: append([]owner.Task{slot("c", "v1", func(t *api.Task, s *api.TaskStatus) {
 					t.Desired, s.State, s.Ready = api.DesiredShutdown, api.TaskShutdown, false
 				})}, two...),
 			},
-			line{"True", "Frozen", "2 of 2 replicas run v1; 1 stopped by an operator (`tend start` brings them back)"},
+			line{"True", "Frozen", "2 of 2 replicas run v1; 1 stopped by a person (`tend start` brings them back)"},
 			line{"False", "Complete", "2 of 2 pods run v1"}, line{"False", "AsExpected", ""},
 			api.OutcomeConverged,
 		},

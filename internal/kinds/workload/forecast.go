@@ -5,44 +5,42 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/core/dependency"
 	"tend.dev/tend/internal/core/gate"
 	"tend.dev/tend/internal/core/rollout"
 	"tend.dev/tend/internal/store/records"
 )
 
-// forecast returns the dry run: the actions that the planner will return if each succeeds. If the image isn't known
-// yet, its resolution is the first action and the rest is planned as if it had been found.
-func (c *workloads) forecast(at control.Observation, o observed, a assessment) control.Forecast {
-	return func([]api.PlannedAction) (out []api.PlannedAction, err error) {
-		if _, due := o.wantedImage(); due || a.target.awaits {
-			out = append(out, o.lookFor())
-		}
-		if a.target.awaits {
-			if a, err = c.assessAsIfFound(o, a.target.release); err != nil {
-				return nil, err
-			}
-		}
-		if release := a.target.minted(); release != nil {
-			out = append(out, o.minting(release))
-		}
-		if turned := a.target.turned; turned != nil {
-			good := a.target.release.ID
-			text := fmt.Sprintf("stay on %s: %s failed, and is tried again by %s, or with another manifest", good,
-				turned.Release, o.again())
-			out = append(out, api.PlannedAction{Object: o.ref, Verb: "keep", Release: good, Text: text})
-		}
-		p := a.target.pending
-		if p == nil {
-			return append(out, o.toTheEnd(a, at.Now)...), nil
-		}
-		if out = append(out, o.gated(*p)...); p.gate.State == gate.Failed {
-			return out, nil
-		}
-		a.desired, a.slots = o.desired(target{release: p.release}), o.asOf(p.release, o.slots(), at.Now)
-		return append(out, o.toTheEnd(a, at.Now)...), nil
+// toTheEnd returns what a dry run shows: the actions that the planner will return if each succeeds, and not those of
+// this step alone. If the image isn't known yet, its resolution is the first action and the rest is planned as if it had
+// been found.
+func (c *workloads) toTheEnd(o observed, a assessment, now time.Time) (out []api.PlannedAction, err error) {
+	if _, due := o.wantedImage(); due || a.target.awaits {
+		out = append(out, o.lookFor())
 	}
+	if a.target.awaits {
+		if a, err = c.assessAsIfFound(o, a.target.release); err != nil {
+			return nil, err
+		}
+	}
+	if release := a.target.minted(); release != nil {
+		out = append(out, o.minting(release))
+	}
+	if turned := a.target.turned; turned != nil {
+		good := a.target.release.ID
+		text := fmt.Sprintf("stay on %s: %s failed, and is tried again by %s, or with another manifest", good,
+			turned.Release, o.again())
+		out = append(out, api.PlannedAction{Object: o.ref, Verb: "keep", Release: good, Text: text})
+	}
+	p := a.target.pending
+	if p == nil {
+		return append(out, o.forecast(a, now)...), nil
+	}
+	if out = append(out, o.gated(*p)...); p.gate.State == gate.Failed {
+		return out, nil
+	}
+	a.desired, a.slots = o.desired(target{release: p.release}), o.asOf(p.release, o.slots(), now)
+	return append(out, o.forecast(a, now)...), nil
 }
 
 // gated returns what comes before a release may touch a slot.
@@ -62,8 +60,8 @@ func (o observed) gated(p pending) (out []api.PlannedAction) {
 	return out
 }
 
-// toTheEnd returns the planner's actions until nothing is left to do, and before them what a bad release would cost.
-func (o observed) toTheEnd(a assessment, now time.Time) (out []api.PlannedAction) {
+// forecast returns the planner's actions until nothing is left to do, and before them what a bad release would cost.
+func (o observed) forecast(a assessment, now time.Time) (out []api.PlannedAction) {
 	actions := rollout.Forecast(a.desired, a.slots, now)
 	if risk := outage(a, actions); risk != "" {
 		out = append(out, api.PlannedAction{Object: o.ref, Verb: "risk", Release: a.desired.Target.Release, Text: risk})

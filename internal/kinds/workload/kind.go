@@ -64,5 +64,9 @@ func (c *workloads) step(at control.Observation) (control.Step, error) {
 	if err != nil {
 		return control.Step{}, err
 	}
-	return c.act(at, o, a), nil
+	next := c.act(at, o, a)
+	if at.DryRun {
+		next.Actions, err = c.toTheEnd(o, a, at.Now)
+	}
+	return next, err
 }

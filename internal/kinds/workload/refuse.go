@@ -26,12 +26,10 @@ func refuse(at control.Observation, o observed, cause error) (control.Step, erro
 		w.write(action)
 	}
 	w.plan(&next, actions)
-	if unworkable.Reason != api.ReasonInvalidSpec { // it may be stored, and waits
-		next.Forecast = func(actions []api.PlannedAction) ([]api.PlannedAction, error) {
-			text := fmt.Sprintf("%v: %s", unworkable.Cause, unworkable.Next)
-			refused := api.PlannedAction{Object: o.ref, Verb: "refuse", Reason: unworkable.Reason, Text: text}
-			return append(actions, refused), nil
-		}
+	if at.DryRun && unworkable.Reason != api.ReasonInvalidSpec { // it may be stored, and waits
+		text := fmt.Sprintf("%v: %s", unworkable.Cause, unworkable.Next)
+		refused := api.PlannedAction{Object: o.ref, Verb: "refuse", Reason: unworkable.Reason, Text: text}
+		next.Actions, next.Stalled = append(next.Actions, refused), nil
 	}
 	return next, nil
 }

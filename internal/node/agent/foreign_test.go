@@ -45,7 +45,7 @@ func TestABuildIsForItsScope(t *testing.T) {
 			func(string, string) string { return "" }},
 		"by build": {"it is another's", func(*harness, string) string { return "nats-streaming:abababababab" },
 			func(string, string) string { return "" }},
-		"pushed": {"a registry's name was given by an operator", func(l *harness, built string) string {
+		"pushed": {"a registry's name was given by a person", func(l *harness, built string) string {
 			l.must(l.engine.Client(cluster, nodeID).Tag(l.t.Context(), built, "registry.example/streaming:1"))
 			return "registry.example/streaming:1"
 		}, func(built, _ string) string { return built }},

@@ -39,12 +39,12 @@ func (h *Host) openBuilds() error {
 	if err != nil {
 		return fmt.Errorf("open the builds: %w", err)
 	}
-	if h.journal, err = buildlog.Open(filepath.Join(root, "logs")); err != nil {
+	if h.buildLogs, err = buildlog.Open(filepath.Join(root, "logs")); err != nil {
 		return err
 	}
 	h.pulled = pulled.New(pulled.Options{Runtime: h.runtime, Ledger: h.ledger("pulled"), Now: h.Now, Logger: h.Logger})
 	h.builder, err = builder.New(builder.Options{
-		Runtime: h.runtime, Trees: h.openTree, Secrets: h.Control.BuildSecrets, Folder: root, Journal: h.journal,
+		Runtime: h.runtime, Trees: h.openTree, Secrets: h.Control.BuildSecrets, Folder: root, BuildLogs: h.buildLogs,
 		Images: h.ledger("images"), Logs: h.ledger("build-logs"), Registry: h.Build.Base, Timeout: h.Build.Timeout,
 		MaxBytes: h.Build.MaxBytes, Registerer: h.Registry, Logger: h.Logger,
 	})

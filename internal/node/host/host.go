@@ -65,7 +65,7 @@ type Host struct {
 	gateway     gatewayer // nil if containers have none
 	bridged     bridged   // nil if containers share the machine's network
 	cache       *cache    // nil if Assets finds the files
-	journal     *buildlog.Journal
+	buildLogs   *buildlog.Logs
 	builder     *builder.Builder
 	pulled      *pulled.Images
 	agent       *agent.Agent

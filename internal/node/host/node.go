@@ -18,5 +18,5 @@ func (h *Host) Access() nodeapi.Node { return access{h.agent, h} }
 
 // BuildLog implements nodeapi.Node.
 func (a access) BuildLog(ctx context.Context, called string, follow bool, each func(line string) error) error {
-	return a.host.journal.Read(ctx, called, follow, each)
+	return a.host.buildLogs.Read(ctx, called, follow, each)
 }

@@ -102,19 +102,6 @@ func (t *Table) Match(host, path string) *Route {
 	return nil
 }
 
-// Hosts returns the names the table serves, wildcards among them, in order.
-func (t *Table) Hosts() []string {
-	var out []string
-	for host := range t.exact {
-		out = append(out, host)
-	}
-	for host := range t.wildcard {
-		out = append(out, "*."+host)
-	}
-	slices.Sort(out)
-	return out
-}
-
 func longest(routes []*Route, path string) *Route {
 	for _, route := range routes {
 		if below(path, route.Path) {

@@ -44,10 +44,3 @@ func TestTheFirstOfTwoAlikeCounts(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
-
-func TestHosts(t *testing.T) {
-	got := NewTable([]Route{{Host: "b.org"}, {Host: "*.a.org"}, {Host: "b.org", Path: "/x"}}).Hosts()
-	if len(got) != 2 || got[0] != "*.a.org" || got[1] != "b.org" {
-		t.Errorf("%v", got)
-	}
-}

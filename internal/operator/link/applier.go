@@ -16,9 +16,9 @@ import (
 	"tend.dev/tend/api"
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
-	"tend.dev/tend/internal/operator/agent"
 	"tend.dev/tend/internal/operator/apply"
 	"tend.dev/tend/internal/operator/identity"
+	"tend.dev/tend/internal/operator/puller"
 )
 
 // owner is the field manager of everything that the operator writes.
@@ -33,7 +33,7 @@ var (
 const kindCluster = "Cluster"
 
 // applier carries out jobs. A control plane may write ApplicationInstances and Operations: their labels, annotations
-// and specs. It implements agent.Applier.
+// and specs. It implements puller.Applier.
 type applier struct {
 	// Client writes, and reads from the cache. Live reads from the API server.
 	Client client.Client
@@ -107,7 +107,7 @@ func passing(err error) error {
 	if refusal := apply.RefusalOf(err); err == nil || apierrors.IsForbidden(err) || refusal != nil && refusal.Final {
 		return err
 	}
-	return fmt.Errorf("%w: %w", agent.ErrPassing, err)
+	return fmt.Errorf("%w: %w", puller.ErrPassing, err)
 }
 
 // wanted returns the part of a manifest that is applied: its name, labels, annotations and spec. It adds the labels of
@@ -181,7 +181,7 @@ func (a *applier) conflictOf(ctx context.Context, wanted *unstructured.Unstructu
 	if command := apply.GiveUp(live, managers); err == nil && command != "" {
 		next += "; to give them up in the cluster: " + command
 	}
-	return &agent.ConflictError{Manager: conflicts[0].Manager, Field: strings.Join(fields, ", "), Next: next}
+	return &puller.ConflictError{Manager: conflicts[0].Manager, Field: strings.Join(fields, ", "), Next: next}
 }
 
 // Delete requests the deletion of a resource, if the control plane created it.
@@ -222,21 +222,21 @@ func (a *applier) live(ctx context.Context, ref api.ClusterResource) (*unstructu
 
 // Observe returns the state of a resource from the cache. Before it reports the resource as gone, it asks the API
 // server: the cache may be stale.
-func (a *applier) Observe(ctx context.Context, ref api.ClusterResource) (agent.Observation, error) {
+func (a *applier) Observe(ctx context.Context, ref api.ClusterResource) (puller.Observation, error) {
 	cached, err := watched(ref.Kind)
 	if err != nil {
-		return agent.Observation{}, err
+		return puller.Observation{}, err
 	}
 	err = a.Client.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, cached)
 	if err == nil {
 		return observationOf(cached), nil
 	}
 	if !apierrors.IsNotFound(err) {
-		return agent.Observation{}, err
+		return puller.Observation{}, err
 	}
 	live, err := a.live(ctx, ref)
 	if err != nil || live == nil {
-		return agent.Observation{}, err
+		return puller.Observation{}, err
 	}
 	return observationOf(live), nil
 }

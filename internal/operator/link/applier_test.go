@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/operator/agent"
+	"tend.dev/tend/internal/operator/puller"
 )
 
 // answers is a cluster that answers every request with an error.
@@ -56,13 +56,13 @@ func TestAnAPIServerThatDoesNotAnswerFailsNoJob(t *testing.T) {
 		a := &applier{Client: answers{err: test.err}, Live: answers{err: test.err}}
 		_, err := a.Apply(t.Context(), json.RawMessage(fmt.Sprintf(
 			`{"apiVersion":%q,"kind":%q,"metadata":{"namespace":"prod","name":"web"},"spec":{}}`, kindInstance.GroupVersion(), kindInstance.Kind)), false)
-		if got := errors.Is(err, agent.ErrPassing); got != test.passing {
+		if got := errors.Is(err, puller.ErrPassing); got != test.passing {
 			t.Errorf("apply, %s: passing: %t, want %t, since %s: %v", what, got, test.passing, test.reason, err)
 		}
 		err = a.Delete(t.Context(), api.ClusterResource{
 			APIVersion: kindInstance.GroupVersion().String(), Kind: kindInstance.Kind, Namespace: "prod", Name: "web",
 		})
-		if got := errors.Is(err, agent.ErrPassing); got != test.passing {
+		if got := errors.Is(err, puller.ErrPassing); got != test.passing {
 			t.Errorf("delete, %s: passing: %t, want %t, since %s: %v", what, got, test.passing, test.reason, err)
 		}
 	}

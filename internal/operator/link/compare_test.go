@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"tend.dev/tend/internal/operator/agent"
 	"tend.dev/tend/internal/operator/identity"
+	"tend.dev/tend/internal/operator/puller"
 )
 
 // TestCompare: a change by another manager is a difference, with that manager's name. Fields that others added, and the
@@ -114,7 +114,7 @@ func TestPassing(t *testing.T) {
 		"bad":                {apierrors.NewBadRequest("no"), false},
 		"no such kind":       {&meta.NoKindMatchError{GroupKind: kind}, false},
 	} {
-		if got := errors.Is(passing(fmt.Errorf("apply it: %w", tc.err)), agent.ErrPassing); got != tc.passes {
+		if got := errors.Is(passing(fmt.Errorf("apply it: %w", tc.err)), puller.ErrPassing); got != tc.passes {
 			t.Errorf("%s: passes %v, want %v", name, got, tc.passes)
 		}
 	}

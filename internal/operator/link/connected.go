@@ -31,7 +31,7 @@ func (p *planner) registered() {
 	p.again(heartbeatEvery)
 }
 
-// connection sets Connected and Authenticated from the agent's report, and leaves them alone if there is none. A
+// connection sets Connected and Authenticated from the puller's report, and leaves them alone if there is none. A
 // network failure says nothing about the credential.
 func (p *planner) connection(fresh bool) {
 	switch health := p.Connection.Health; {

@@ -15,10 +15,10 @@ import (
 	"tend.dev/tend/api"
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/api/pull"
-	"tend.dev/tend/internal/operator/agent"
+	"tend.dev/tend/internal/operator/puller"
 )
 
-// Connection does what Decide requests, in its own goroutines: it exchanges tokens and runs the agent. All fields but
+// Connection does what Decide requests, in its own goroutines: it exchanges tokens and runs the puller. All fields but
 // Wait, Log, Taken, Finished and UserAgent are required.
 type Connection struct {
 	// Client writes, and reads from the cache. Live reads from the API server.
@@ -60,7 +60,7 @@ var _ manager.LeaderElectionRunnable = (*Connection)(nil)
 // NeedLeaderElection makes only the elected operator poll.
 func (*Connection) NeedLeaderElection() bool { return true }
 
-// Start runs the connection until ctx ends. It waits for the agent's last events.
+// Start runs the connection until ctx ends. It waits for the puller's last events.
 func (c *Connection) Start(ctx context.Context) error {
 	if err := c.watch(ctx); err != nil {
 		return err
@@ -128,21 +128,21 @@ func (c *Connection) State() State {
 	if s := c.session; s != nil {
 		state.Busy = state.Busy || !s.over
 		state.Health, state.RoundTrip = s.health, s.trips.last()
-		if s.agent != nil {
-			_, state.Dropped = s.agent.Buffered()
+		if s.puller != nil {
+			_, state.Dropped = s.puller.Buffered()
 		}
 	}
 	return state
 }
 
-// current returns the running agent, or nil.
-func (c *Connection) current() *agent.Agent {
+// current returns the running puller, or nil.
+func (c *Connection) current() *puller.Puller {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.session == nil || c.session.over {
 		return nil
 	}
-	return c.session.agent
+	return c.session.puller
 }
 
 // Heartbeat sends the conditions of the Cluster if they have changed, or if a minute has passed.
@@ -158,7 +158,7 @@ func (c *Connection) Heartbeat(conditions []metav1.Condition, changed bool) {
 	for _, condition := range conditions {
 		event.Conditions = append(event.Conditions, conditionOf(condition, 0))
 	}
-	c.session.agent.Emit(event)
+	c.session.puller.Emit(event)
 }
 
 func clusterRef(id string) api.ClusterResource {

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
-	"tend.dev/tend/internal/operator/agent"
 	"tend.dev/tend/internal/operator/identity"
+	"tend.dev/tend/internal/operator/puller"
 )
 
 var noon = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
@@ -37,7 +37,7 @@ func connected() Input {
 		Owner: "u-1", ClusterID: "east", Token: "t-1", RegisteredWith: in.Token.fingerprint(), RegisteredAt: noon.Add(-time.Hour),
 	}
 	in.Cluster.Status = Decide(in).Status
-	in.Connection = State{Busy: true, Health: &agent.Health{Connected: true, Authenticated: true}, RoundTrip: noon}
+	in.Connection = State{Busy: true, Health: &puller.Health{Connected: true, Authenticated: true}, RoundTrip: noon}
 	in.Cluster.Status = Decide(in).Status
 	return in
 }
@@ -63,7 +63,7 @@ func ended(kind ExchangeKind, failure Failure, before time.Duration) func(*Input
 
 func health(connected, authenticated bool) func(*Input) {
 	return func(in *Input) {
-		in.Connection.Health = &agent.Health{Connected: connected, Authenticated: authenticated, Reason: "it says why"}
+		in.Connection.Health = &puller.Health{Connected: connected, Authenticated: authenticated, Reason: "it says why"}
 	}
 }
 

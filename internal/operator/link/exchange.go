@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api/pull"
-	"tend.dev/tend/internal/operator/agent"
+	"tend.dev/tend/internal/operator/puller"
 )
 
 // exchange requests a new credential, stores it and records the outcome.
@@ -35,13 +35,13 @@ func (c *Connection) exchange(ctx context.Context, w Wanted, running *session) {
 
 func (c *Connection) request(ctx context.Context, w Wanted, running *session) error {
 	if w.Exchange.Kind == Rotate {
-		if running == nil || running.agent == nil {
+		if running == nil || running.puller == nil {
 			return errors.New("no connection is running whose credential could be rotated")
 		}
-		if err := running.agent.Rotate(ctx); err != nil {
+		if err := running.puller.Rotate(ctx); err != nil {
 			return err
 		}
-		running.agent.Emit(pull.Event{
+		running.puller.Emit(pull.Event{
 			Kind: eventRotated, ResourceRef: clusterRef(w.Link.ClusterID), Timestamp: c.Now().UTC(),
 		})
 		return nil
@@ -51,7 +51,7 @@ func (c *Connection) request(ctx context.Context, w Wanted, running *session) er
 		return err
 	}
 	defer client.CloseIdleConnections()
-	a := c.newAgent(w, c.store(w, true), client, nil, nil)
+	a := c.newPuller(w, c.store(w, true), client, nil, nil)
 	_, err = a.Register(ctx, w.Exchange.Token, w.Link.ClusterID, "")
 	return err
 }
@@ -63,7 +63,7 @@ func outcome(e Exchange, err error, now time.Time) Outcome {
 		return o
 	}
 	o.Message = err.Error()
-	var answered *agent.StatusError
+	var answered *puller.StatusError
 	var network *url.Error
 	switch {
 	case errors.As(err, &answered):

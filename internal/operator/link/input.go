@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
-	"tend.dev/tend/internal/operator/agent"
+	"tend.dev/tend/internal/operator/puller"
 	"tend.dev/tend/internal/operator/transition"
 )
 
@@ -112,8 +112,8 @@ type Outcome struct {
 type State struct {
 	// Busy says whether a session or an exchange is running.
 	Busy bool
-	// Health is the agent's last report, or nil.
-	Health *agent.Health
+	// Health is the puller's last report, or nil.
+	Health *puller.Health
 	// RoundTrip is the time of the last successful request; zero if there was none.
 	RoundTrip time.Time
 	// Dropped is the number of events dropped since the buffer was last empty.
@@ -127,7 +127,7 @@ type Input struct {
 	Cluster *opsv1alpha1.Cluster
 	// Counts is the name of the Cluster that is used: the oldest, if there are several. There should be one.
 	Counts string
-	// Enabled is false if this operator has no agent.
+	// Enabled is false if this operator has no puller.
 	Enabled bool
 	Token   Token
 	// Credentials is nil if none are stored.
@@ -154,7 +154,7 @@ type Wanted struct {
 	Cluster string
 	UID     types.UID
 	Link    Link
-	// Run says whether the agent should run, with the stored credential Token.
+	// Run says whether the puller should run, with the stored credential Token.
 	Run      bool
 	Token    string
 	Exchange Exchange

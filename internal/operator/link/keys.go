@@ -15,7 +15,7 @@ import (
 // keyApplied is the key of the ConfigMap that holds the keys of applied jobs.
 const keyApplied = "applied-keys.json"
 
-// appliedJobs are the ConfigMaps with the keys of applied jobs, one per page. It implements agent.KeyStore, whose user
+// appliedJobs are the ConfigMaps with the keys of applied jobs, one per page. It implements puller.KeyStore, whose user
 // bounds their size.
 type appliedJobs struct {
 	Client    client.Client

@@ -288,7 +288,7 @@ func TestANetworkFailureIsNoRefusal(t *testing.T) {
 	w.tend.says("ready after it is back", object, isReady(1, "HelmReleaseReady"))
 }
 
-// TestADeletedClusterGoes: its agent ends, and then its finalizer is removed.
+// TestADeletedClusterGoes: its puller ends, and then its finalizer is removed.
 func TestADeletedClusterGoes(t *testing.T) {
 	w := newWorld(t)
 	w.connect()

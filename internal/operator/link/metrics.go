@@ -118,10 +118,10 @@ func (c *Connection) measure() (state float64, waiting int, issued time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.session
-	if s == nil || s.agent == nil {
+	if s == nil || s.puller == nil {
 		return stateUnregistered, 0, time.Time{}
 	}
-	waiting, _ = s.agent.Buffered()
+	waiting, _ = s.puller.Buffered()
 	state = stateDisconnected
 	if !s.over && s.health != nil && s.health.Connected && s.health.Authenticated {
 		state = stateConnected

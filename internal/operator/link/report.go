@@ -14,8 +14,8 @@ import (
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/api/pull"
-	"tend.dev/tend/internal/operator/agent"
 	"tend.dev/tend/internal/operator/identity"
+	"tend.dev/tend/internal/operator/puller"
 )
 
 // resourceOf names an ApplicationInstance or an Operation.
@@ -32,8 +32,8 @@ func resourceOf(object client.Object) api.ClusterResource {
 }
 
 // observationOf returns the state of an ApplicationInstance or an Operation.
-func observationOf(object client.Object) agent.Observation {
-	seen := agent.Observation{Found: true, Resource: resourceOf(object)}
+func observationOf(object client.Object) puller.Observation {
+	seen := puller.Observation{Found: true, Resource: resourceOf(object)}
 	var status struct {
 		ObservedGeneration int64              `json:"observedGeneration"`
 		Conditions         []metav1.Condition `json:"conditions"`
@@ -100,7 +100,7 @@ func isReported(object client.Object) bool {
 
 // changes returns an event for each condition that has changed, or for all if nothing was known before, and one for a
 // changed inventory.
-func changes(before, now agent.Observation, at time.Time) (events []pull.Event) {
+func changes(before, now puller.Observation, at time.Time) (events []pull.Event) {
 	known := map[string]pull.Condition{}
 	if before.Resource.UID == now.Resource.UID {
 		for _, c := range before.Conditions {

@@ -80,7 +80,7 @@ func ApprovalSecret(ctx context.Context, reader client.Reader, namespace, name s
 	return secret.Data[keyApprovals], nil
 }
 
-// store is the Secret with the credentials of one Cluster. It implements agent.Credentials.
+// store is the Secret with the credentials of one Cluster. It implements puller.Credentials.
 type store struct {
 	Client    client.Client
 	Live      client.Reader

@@ -10,15 +10,15 @@ import (
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/api/pull"
-	"tend.dev/tend/internal/operator/agent"
+	"tend.dev/tend/internal/operator/puller"
 )
 
-// beginAgain is the wait of an agent that could not start.
+// beginAgain is the wait of a puller that could not start.
 const beginAgain = time.Second
 
-// session is an agent for one control plane and one credential.
+// session is a puller for one control plane and one credential.
 type session struct {
-	agent  *agent.Agent
+	puller *puller.Puller
 	link   Link
 	uid    string
 	secret *store
@@ -27,7 +27,7 @@ type session struct {
 	// over is set once the session has ended: because it was cancelled, or because the control plane permanently
 	// refuses it.
 	over   bool
-	health *agent.Health
+	health *puller.Health
 	// back holds a token if the control plane is back, or lacks events.
 	back chan struct{}
 }
@@ -48,13 +48,13 @@ func (c *Connection) begin(w Wanted) {
 	http, err := newHTTP(w.Link, s.trips)
 	if err != nil {
 		cancel()
-		s.over, s.health = true, &agent.Health{Authenticated: true, Reason: err.Error()}
+		s.over, s.health = true, &puller.Health{Authenticated: true, Reason: err.Error()}
 		s.secret.learn(w.Token, time.Time{})
 		c.session = s
 		c.Notify()
 		return
 	}
-	s.agent = c.newAgent(w, s.secret, http, func(h agent.Health) { c.setHealth(s, h) }, s.lacks)
+	s.puller = c.newPuller(w, s.secret, http, func(h puller.Health) { c.setHealth(s, h) }, s.lacks)
 	s.back <- struct{}{}
 	c.session = s
 	c.parts.Go(func() {
@@ -72,15 +72,15 @@ func (c *Connection) begin(w Wanted) {
 	c.parts.Go(func() { c.report(ctx, s) })
 }
 
-// run runs the agent until ctx ends or the control plane refuses it.
+// run runs the puller until ctx ends or the control plane refuses it.
 func (c *Connection) run(ctx context.Context, s *session) {
 	for {
-		err := s.agent.Run(ctx)
+		err := s.puller.Run(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		c.Log.WarnContext(ctx, "the agent has ended", "error", err)
-		if errors.Is(err, agent.ErrUnauthorized) || errors.Is(err, agent.ErrForbidden) {
+		if errors.Is(err, puller.ErrUnauthorized) || errors.Is(err, puller.ErrForbidden) {
 			return
 		}
 		select {
@@ -91,8 +91,8 @@ func (c *Connection) run(ctx context.Context, s *session) {
 	}
 }
 
-// setHealth stores the connection state that the agent reports.
-func (c *Connection) setHealth(s *session, h agent.Health) {
+// setHealth stores the connection state that the puller reports.
+func (c *Connection) setHealth(s *session, h puller.Health) {
 	c.mu.Lock()
 	returned := h.Connected && s.health != nil && !s.health.Connected
 	s.health = &h
@@ -119,15 +119,15 @@ func (c *Connection) report(ctx context.Context, s *session) {
 		case <-ctx.Done():
 			return
 		}
-		if err := c.snapshot(ctx, s.agent); err != nil && ctx.Err() == nil {
+		if err := c.snapshot(ctx, s.puller); err != nil && ctx.Err() == nil {
 			c.Log.WarnContext(ctx, "the state of the cluster could not be reported", "error", err)
 		}
-		s.agent.Resync()
+		s.puller.Resync()
 	}
 }
 
 // snapshot sends all conditions of all objects of the control plane, in one event per object.
-func (c *Connection) snapshot(ctx context.Context, to *agent.Agent) error {
+func (c *Connection) snapshot(ctx context.Context, to *puller.Puller) error {
 	instances := &unstructured.UnstructuredList{}
 	instances.SetGroupVersionKind(kindInstance)
 	if err := c.Client.List(ctx, instances); err != nil {
@@ -160,18 +160,18 @@ func (c *Connection) snapshot(ctx context.Context, to *agent.Agent) error {
 	return nil
 }
 
-// newAgent returns an agent that doesn't run yet.
-func (c *Connection) newAgent(
-	w Wanted, secret *store, http httpClient, health func(agent.Health), lacks func(),
-) *agent.Agent {
+// newPuller returns a puller that doesn't run yet.
+func (c *Connection) newPuller(
+	w Wanted, secret *store, http httpClient, health func(puller.Health), lacks func(),
+) *puller.Puller {
 	asked := &asked{Cluster: w.Link.ClusterID, Keys: w.Link.Trust.JobKeys, Now: c.Now, Read: c.Query}
-	return agent.New(agent.Options{
+	return puller.New(puller.Options{
 		Endpoint: w.Link.Endpoint, HTTP: http, Credentials: secret, Wait: c.Wait, Health: health, UserAgent: c.UserAgent,
 		Now: c.Now, Logger: c.Log,
 		Query: asked.Answer, Taken: c.Taken, Finished: c.Finished, Overflowed: lacks,
 		Verify:  (&verifier{Live: c.Live, Cluster: w.Link.ClusterID, Keys: w.Link.Trust.JobKeys}).Verify,
 		Applier: &applier{Client: c.Client, Live: c.Live, ClusterID: w.Link.ClusterID},
-		Keys: agent.NewKeys(&appliedJobs{
+		Keys: puller.NewKeys(&appliedJobs{
 			Client: c.Client, Live: c.Live, Namespace: c.Secret.Namespace, ClusterID: w.Link.ClusterID,
 		}, c.Now),
 	})

@@ -43,7 +43,7 @@ type Options struct {
 	Wait time.Duration
 	// Version is the operator's version.
 	Version string
-	// Logger receives the agent's log lines. Default: none.
+	// Logger receives the puller's log lines. Default: none.
 	Logger *slog.Logger
 	// Metrics registers the metrics. Default: not registered.
 	Metrics prometheus.Registerer

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"tend.dev/tend/api/pull"
-	"tend.dev/tend/internal/operator/agent"
 	"tend.dev/tend/internal/operator/identity"
+	"tend.dev/tend/internal/operator/puller"
 )
 
 // verifier refuses jobs that don't come from the control plane, and jobs older than what the cluster has.
@@ -104,5 +104,5 @@ func (v *verifier) live(ctx context.Context, job pull.Job) (*metav1.PartialObjec
 	case apierrors.IsNotFound(err), meta.IsNoMatchError(err), key.Name == "":
 		return nil, nil
 	}
-	return nil, fmt.Errorf("%w: read %s %s: %w", agent.ErrPassing, named.GetKind(), key, err)
+	return nil, fmt.Errorf("%w: read %s %s: %w", puller.ErrPassing, named.GetKind(), key, err)
 }

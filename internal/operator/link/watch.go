@@ -7,10 +7,10 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"tend.dev/tend/internal/operator/agent"
+	"tend.dev/tend/internal/operator/puller"
 )
 
-// watch sends each transition of a condition while an agent runs. The next snapshot has those of other times.
+// watch sends each transition of a condition while a puller runs. The next snapshot has those of other times.
 func (c *Connection) watch(ctx context.Context) error {
 	for _, kind := range []string{kindInstance.Kind, kindOperation.Kind} {
 		object, err := watched(kind)
@@ -36,7 +36,7 @@ func (c *Connection) watch(ctx context.Context) error {
 	return nil
 }
 
-// transition sends the changes of an object, and makes the agent observe the objects that it tracks.
+// transition sends the changes of an object, and makes the puller observe the objects that it tracks.
 func (c *Connection) transition(before, now any) {
 	object, ok := now.(client.Object)
 	to := c.current()
@@ -47,7 +47,7 @@ func (c *Connection) transition(before, now any) {
 	if !isReported(object) {
 		return
 	}
-	var was agent.Observation
+	var was puller.Observation
 	if old, ok := before.(client.Object); ok {
 		was = observationOf(old)
 	}
@@ -57,7 +57,7 @@ func (c *Connection) transition(before, now any) {
 	to.Moved()
 }
 
-// deleted makes the agent observe the objects that it tracks, and compare the deleted one with what was applied.
+// deleted makes the puller observe the objects that it tracks, and compare the deleted one with what was applied.
 func (c *Connection) deleted(last any) {
 	if unknown, ok := last.(toolscache.DeletedFinalStateUnknown); ok {
 		last = unknown.Obj

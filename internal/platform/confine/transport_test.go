@@ -87,7 +87,7 @@ func TestOwnAddresses(t *testing.T) {
 	}
 }
 
-// TestProxy: a proxy may be on this machine, since the operator chose it; what is asked of it may not.
+// TestProxy: a proxy may be on this machine, since a person chose it; what is asked of it may not.
 func TestProxy(t *testing.T) {
 	var asked []string
 	proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter,

@@ -51,12 +51,11 @@ func (p *Plane) controllers(commits records.Committer) []control.Controller {
 		control.New(deps, job.Kind(deps, job.Options{Kind: api.KindJob, Liveness: p.liveness})),
 		control.New(deps, job.Kind(deps, job.Options{Kind: api.KindCronJob, Liveness: p.liveness})),
 		control.New(deps, lab.Kind(deps, lab.Options{Liveness: p.liveness})),
-		sink.New(sink.Deps{Deps: deps, Effects: p.Sinks.Effects, Log: p.Sinks.Log, Source: p.Sinks.Source,
-			Count: p.Sinks.Count}),
+		control.New(deps, sink.Kind(deps, p.Sinks)),
 		control.New(deps, autoscaler.Kind(deps, autoscaler.Options{
 			Interval: p.AutoscaleInterval, Load: p.Load, Holder: p.ReplicasHolder, Stepped: p.Scaled,
-			Scale: func(ctx context.Context, ref api.Ref, replicas int) error {
-				return p.Scale(ctx, commits, ref, replicas)
+			Scale: func(ctx context.Context, of autoscaler.Deployment, replicas int) error {
+				return p.Scale(ctx, commits, of, replicas)
 			},
 		})),
 	}
@@ -75,22 +74,14 @@ type Effects struct {
 	// digest.
 	Call func(ctx context.Context, r webhook.Request) webhook.Answer
 	Blob func(digest string) ([]byte, error)
-	// Load returns what pods used since the last call; Scale sets the replicas of an object by the verbs, and commits
+	// Load returns what pods used since the last call; Scale sets the replicas of a deployment by the verbs, and commits
 	// through the term.
 	Load  func(ctx context.Context, tasks []string) []autoscaler.Sample
-	Scale func(ctx context.Context, term records.Committer, ref api.Ref, replicas int) error
+	Scale func(ctx context.Context, term records.Committer, of autoscaler.Deployment, replicas int) error
 	// Sinks says what sinks read and how they send.
-	Sinks Sinks
+	Sinks sink.Options
 	// Sources fetches and applies what syncs name. Default: syncs are stored, and nothing is done about them.
 	Sources syncs.Sources
 	// Delivered counts attempts to call a webhook by their outcome, Scaled changes of replicas by their direction.
 	Delivered, Scaled func(what string)
-}
-
-// Sinks holds what the controller of sinks needs outside of the store; see sink.Deps.
-type Sinks struct {
-	sink.Effects
-	Log    sink.Log
-	Source string
-	Count  func(kind, outcome string)
 }

@@ -127,11 +127,11 @@ func (o office) autoscales(t *testing.T, ref api.Ref, before func()) (err error)
 			Load: func(_ context.Context, tasks []string) []autoscaler.Sample {
 				return slices.Repeat([]autoscaler.Sample{{CPUPercent: 90, Known: true}}, len(tasks))
 			},
-			Scale: func(ctx context.Context, term records.Committer, ref api.Ref, replicas int) error {
+			Scale: func(ctx context.Context, term records.Committer, of autoscaler.Deployment, replicas int) error {
 				before()
 				by := verbs.FieldManager{Manager: api.ManagerAutoscaler, Through: term}
 				scaled = true
-				_, err = o.service.Scale(ctx, verbs.TargetOf(ref), replicas, by)
+				_, err = o.service.Scale(ctx, verbs.TargetOf(of.Ref), replicas, by)
 				return err
 			},
 		}})

@@ -57,7 +57,7 @@ var noDryKinds = map[api.Kind]string{
 	"unanswered": "its steps are about requests for images, and no object is declared for it",
 	"autoscale":  "its steps are about the load of deployments, which a dry run doesn't know",
 	"delivery":   "its steps are about calls that others asked for, and no object is declared for it",
-	api.KindSink: "its steps write a status alone, and sending needs no step",
+	api.KindSink: "its steps write how far it is, and have no actions: the log says what is sent",
 }
 
 // TestEveryKindHasItsDryRunCompared: a new kind is declared in the random worlds, or says why not.

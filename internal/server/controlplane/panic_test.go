@@ -18,6 +18,7 @@ import (
 	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/core/webhook"
 	"tend.dev/tend/internal/kinds/autoscaler"
+	"tend.dev/tend/internal/kinds/sink"
 	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/eventlog"
 	"tend.dev/tend/internal/store/memory"
@@ -123,11 +124,11 @@ func newVictim(t *testing.T, s *memory.Store) *victim {
 			Load: func(_ context.Context, tasks []string) []autoscaler.Sample {
 				return make([]autoscaler.Sample, len(tasks))
 			},
-			Scale: func(context.Context, records.Committer, api.Ref, int) error {
+			Scale: func(context.Context, records.Committer, autoscaler.Deployment, int) error {
 				return errors.New("nothing is scaled")
 			},
 			Delivered: func(string) {}, Scaled: func(string) {}, Sources: nowhere{},
-			Sinks: Sinks{Log: silent{}, Count: func(string, string) {}},
+			Sinks: sink.Options{Log: silent{}, Count: func(string, string) {}},
 		},
 	})
 	return v

@@ -117,7 +117,7 @@ func (r *rivals) newServer(running *sync.WaitGroup, ctx context.Context) *server
 			Load: func(_ context.Context, tasks []string) []autoscaler.Sample {
 				return make([]autoscaler.Sample, len(tasks))
 			},
-			Scale:     func(context.Context, records.Committer, api.Ref, int) error { return nil },
+			Scale:     func(context.Context, records.Committer, autoscaler.Deployment, int) error { return nil },
 			Delivered: func(string) {}, Scaled: func(string) {},
 		},
 	})

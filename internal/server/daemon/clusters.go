@@ -27,14 +27,14 @@ func (d *daemon) newClusters() *clusterapi.Handler {
 func (d *daemon) clusterLogs(
 	ctx context.Context, token string, of api.Ref, asked pull.Query,
 ) (pull.Answer, error) {
-	if d.gate == nil {
-		return pull.Answer{}, withoutGate()
+	if d.nodeListener == nil {
+		return pull.Answer{}, withoutListener()
 	}
 	return d.clusters.Ask(ctx, token, of, asked)
 }
 
-// withoutGate says that no operator can reach this server.
-func withoutGate() error {
+// withoutListener says that no operator can reach this server.
+func withoutListener() error {
 	return &api.Problem{Status: http.StatusConflict,
 		Detail: "this server has no listener for nodes, which the operators of clusters use too",
 		Next:   "start it with --node-listen :8688"}
@@ -46,8 +46,8 @@ func (d *daemon) inviteCluster(
 	ctx context.Context, name string, ttl time.Duration, newKeys bool,
 ) (api.ClusterRegistration, error) {
 	made := api.ClusterRegistration{Cluster: name, ServerName: authority.ServerName}
-	if d.gate == nil {
-		return made, withoutGate()
+	if d.nodeListener == nil {
+		return made, withoutListener()
 	}
 	invite := d.clusters.Invite
 	if newKeys {
@@ -62,6 +62,6 @@ func (d *daemon) inviteCluster(
 		return made, &api.Problem{Status: http.StatusNotFound, Detail: "there is no cluster " + name,
 			Next: "tend clusters add " + name + " declares it too"}
 	}
-	made.Address, made.Authority = d.nodeAddress(), string(d.gate.desk.Authority.PEM())
+	made.Address, made.Authority = d.nodeAddress(), string(d.nodeListener.desk.Authority.PEM())
 	return made, err
 }

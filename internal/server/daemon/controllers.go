@@ -81,8 +81,10 @@ func (d *daemon) load(ctx context.Context, tasks []string) []autoscaler.Sample {
 }
 
 // autoscale sets the replicas as the users' verb does, as a field manager of its own and within the controllers' term.
-func (d *daemon) autoscale(ctx context.Context, term records.Committer, ref api.Ref, replicas int) error {
-	_, err := d.verbs.Scale(ctx, verbs.TargetOf(ref), replicas,
+func (d *daemon) autoscale(ctx context.Context, term records.Committer, of autoscaler.Deployment, replicas int) error {
+	target := verbs.TargetOf(of.Ref)
+	target.UID = of.UID
+	_, err := d.verbs.Scale(ctx, target, replicas,
 		verbs.FieldManager{Manager: api.ManagerAutoscaler, Through: term})
 	var refused *verbs.Error
 	if errors.As(err, &refused) && refused.Reason != verbs.Busy {

@@ -77,13 +77,13 @@ type daemon struct {
 	registering recovery.Group
 	endpoints   []server.Endpoint
 	// local is the URL of the listener on loopback; empty if there is none.
-	local    string
-	remote   remoteListener
-	gate     *gate // nil without a listener for nodes
-	links    links // the connections of nodes
-	rotation *rotation.Service
-	joining  chan struct{} // holds an element while a machine joins
-	clusters *clusterapi.Handler
+	local        string
+	remote       remoteListener
+	nodeListener *nodeListener // nil without a listener for nodes
+	links        links         // the connections of nodes
+	rotation     *rotation.Service
+	joining      chan struct{} // holds an element while a machine joins
+	clusters     *clusterapi.Handler
 
 	// fatal ends the server with a reason.
 	fatal context.CancelCauseFunc
@@ -209,8 +209,8 @@ func (d *daemon) serve(ctx context.Context, began time.Time) error {
 	}
 	parts = append(parts, part{"keys", d.pause.after(d.followKeys)}, part{"files", d.pause.after(d.collect)},
 		part{"progress", d.pause.after(d.keepProgress)}, part{"pause", d.keepPause})
-	if d.gate != nil {
-		parts = append(parts, part{"nodes", d.gate.run})
+	if d.nodeListener != nil {
+		parts = append(parts, part{"nodes", d.nodeListener.run})
 	}
 	parts = append(parts, d.besideOthers()...)
 	parts = append(parts, part{"audit", d.auditor.Run}) // after http, whose last calls it writes

@@ -19,7 +19,7 @@ import (
 )
 
 // TestAHostileNodeIsCutOff: a node that answers, and wants to stay, is out at once: its heartbeat, its stream, its
-// session and its certificate end, what it could read is named, and nothing comes back until an operator lets the
+// session and its certificate end, what it could read is named, and nothing comes back until a person lets the
 // machine join again.
 func TestAHostileNodeIsCutOff(t *testing.T) {
 	r := newMachine(t).startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()

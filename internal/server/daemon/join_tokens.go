@@ -25,7 +25,7 @@ const keepTokens = 24 * time.Hour
 func (d *daemon) joinToken(
 	ctx context.Context, asked api.JoinTokenRequest, ttl time.Duration, by string,
 ) (api.JoinToken, error) {
-	if d.gate == nil {
+	if d.nodeListener == nil {
 		return api.JoinToken{}, &api.Problem{Status: http.StatusConflict, Detail: "this server has no listener for nodes",
 			Next: "start it with --node-listen :8688"}
 	}
@@ -35,7 +35,7 @@ func (d *daemon) joinToken(
 			Detail: "this server's store has no listener for other servers",
 			Next:   "start it again with --peer-listen HOST:PORT; what runs goes on meanwhile"}
 	}
-	token, secret := join.NewToken(asked.Role, d.gate.desk.Authority.Fingerprint())
+	token, secret := join.NewToken(asked.Role, d.nodeListener.desk.Authority.Fingerprint())
 	now := d.Now().UTC()
 	record := records.JoinToken{Hash: secret.Hash, JoinTokenInfo: api.JoinTokenInfo{
 		ID: secret.ID, Role: asked.Role, Node: asked.Node, Replace: asked.Replace, Uses: asked.Uses, MadeBy: by, MadeAt: now,

@@ -18,8 +18,8 @@ import (
 func (d *daemon) openKeys(context.Context) error {
 	nodes := &rotation.Nodes{Cluster: d.cluster.UID, Encrypt: d.keys.Encrypt, Decrypt: d.keys.Decrypt,
 		Cut: d.links.cutAll, Now: d.Now}
-	if nodes.Authority = d.remote.authority; d.gate != nil {
-		nodes.Authority = d.gate.desk.Authority
+	if nodes.Authority = d.remote.authority; d.nodeListener != nil {
+		nodes.Authority = d.nodeListener.desk.Authority
 	}
 	d.rotation = rotation.New(rotation.Options{
 		Store: d.store, Snapshot: d.snapshot, Server: d.Name,
@@ -96,5 +96,5 @@ func (d *daemon) roots(ctx context.Context, node string, has remote.Trust) []str
 			d.Logger.DebugContext(ctx, "what a node trusts was not recorded; it says so again", "node", node, "error", err)
 		}
 	}
-	return d.gate.desk.Authority.Fingerprints()
+	return d.nodeListener.desk.Authority.Fingerprints()
 }

@@ -23,7 +23,7 @@ func (d *daemon) serversAsked(ctx context.Context) api.Servers {
 	var asking recovery.Group
 	revisions := map[string]int64{d.Name: d.view.Revision()}
 	for _, s := range out.Items {
-		if s.Name == d.Name || s.Address == "" || d.gate == nil {
+		if s.Name == d.Name || s.Address == "" || d.nodeListener == nil {
 			continue
 		}
 		asking.Go(func() {

@@ -100,7 +100,7 @@ func (d *daemon) memberOn(conn *tls.Conn) (node string, left func(), err error) 
 	left = d.links.add(m, conn)
 	if !d.read(context.Background()) {
 		err = errors.New(errNotRead.Detail)
-	} else if _, err = d.member(state); err == nil && !d.gate.desk.Authority.Takes(&state) {
+	} else if _, err = d.member(state); err == nil && !d.nodeListener.desk.Authority.Takes(&state) {
 		err = errors.New("the certificate is of an authority that is no longer taken")
 	}
 	if err != nil {

@@ -59,7 +59,7 @@ func joins(t *testing.T, token api.JoinToken, node string) (join.Membership, err
 	return machine.Join(t.Context(), nil, "https://"+token.Address, token.Token, node)
 }
 
-// A name is of one machine at a time: a second that joins under it while it is away needs the operator's word. It has
+// A name is of one machine at a time: a second that joins under it while it is away needs a person's word. It has
 // the name then, and the first is refused whatever it asks for. One that has never said anything may have died while it
 // joined: its name is free. The server's own name can't be taken.
 func TestANameIsOfOneMachine(t *testing.T) {

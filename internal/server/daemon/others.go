@@ -146,11 +146,12 @@ const askLife = time.Hour
 
 // asking returns the configuration to reach another server with, as a node or as the server.
 func (d *daemon) asking(as authority.Machine, protocol string) (*tls.Config, error) {
-	own, err := d.gate.desk.Authority.Client(as, askLife)
+	own, err := d.nodeListener.desk.Authority.Client(as, askLife)
 	if err != nil {
 		return nil, err
 	}
-	return authority.NodeTLS(d.gate.desk.Authority.PEM(), func() (*tls.Certificate, error) { return &own, nil }, protocol)
+	certificate := func() (*tls.Certificate, error) { return &own, nil }
+	return authority.NodeTLS(d.nodeListener.desk.Authority.PEM(), certificate, protocol)
 }
 
 // copyFiles copies the files that something refers to and this server doesn't have from those that do, until ctx ends:

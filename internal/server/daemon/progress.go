@@ -17,7 +17,7 @@ import (
 // restored. It is never ahead of what the store has on disk.
 type progress struct {
 	Revision int64 `json:"revision"`
-	// Restored is set by tend restore, and by the start that found the store behind, until an operator has resumed.
+	// Restored is set by tend restore, and by the start that found the store behind, until a person has resumed.
 	Restored bool `json:"restored,omitempty"`
 	// Pause is the number of the pause for which Restored is set, else of the last one that was over. It is 0 in the file
 	// that tend restore writes.

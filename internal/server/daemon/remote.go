@@ -67,8 +67,8 @@ func (d *daemon) remoteCertificate() (certificate func() (*tls.Certificate, erro
 func (d *daemon) openRemoteAuthority(ctx context.Context) (err error) {
 	switch {
 	case d.Listen == "" || d.TLSCert != "":
-	case d.gate != nil:
-		d.remote.authority = d.gate.desk.Authority
+	case d.nodeListener != nil:
+		d.remote.authority = d.nodeListener.desk.Authority
 	default:
 		d.remote.authority, err = openAuthority(ctx, d.store, d.keys, d.cluster.UID, d.Now)
 	}

@@ -33,7 +33,7 @@ func (f finding) settled() bool { return f.known.Pause > 0 && f.over() >= f.know
 
 // reason returns why a pause begins with this start of the server; empty if none does. A store that is behind what the
 // root remembers was restored from a backup: acting on it would start containers that already run. If a pause that the
-// root doesn't know is over, an operator has dealt with that through another server.
+// root doesn't know is over, a person has dealt with that through another server.
 func (f finding) reason() string {
 	switch {
 	case f.known.Restored && f.known.Pause == 0 && f.known.Backup != "":

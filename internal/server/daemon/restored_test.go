@@ -69,7 +69,7 @@ func (r *running) wantPaused(quarantined int) {
 	})
 }
 
-// TestRestoredStoreStartsPaused: with an older store, the server starts nothing until an operator decides about the
+// TestRestoredStoreStartsPaused: with an older store, the server starts nothing until a person decides about the
 // running containers.
 func TestRestoredStoreStartsPaused(t *testing.T) {
 	ctx := context.Background()

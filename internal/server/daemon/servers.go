@@ -27,7 +27,7 @@ func (d *daemon) besideOthers() (parts []part) {
 		parts = append(parts, part{"servers", d.promote})
 	}
 	parts = append(parts, part{"presence", d.bePresent})
-	if d.gate == nil {
+	if d.nodeListener == nil {
 		return parts // it can't have admitted another one
 	}
 	parts = append(parts, part{"copies", d.copyFiles})
@@ -69,7 +69,7 @@ func (d *daemon) bePresent(ctx context.Context) error {
 
 // gateAddress returns where nodes reach this server; empty if it has no listener for them.
 func (d *daemon) gateAddress() string {
-	if d.gate == nil {
+	if d.nodeListener == nil {
 		return ""
 	}
 	return d.nodeAddress()

@@ -21,7 +21,7 @@ const unknownRun = "unknown: restored from a backup; it may have run since. Next
 
 // settle keeps a restored store from running anything again by itself. What became of a run since the backup is
 // unknown, unless its container still runs here: such a run ends. The due times of cron jobs up to now are over, and
-// commands of an unfinished rollout wait for an operator. It may be repeated: what it has settled it leaves alone.
+// commands of an unfinished rollout wait for a person. It may be repeated: what it has settled it leaves alone.
 func (d *daemon) settle(ctx context.Context) error {
 	running, err := d.runningTasks(ctx)
 	if err != nil {

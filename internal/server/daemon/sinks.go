@@ -13,14 +13,13 @@ import (
 	"tend.dev/tend/internal/control/webhook"
 	"tend.dev/tend/internal/kinds/sink"
 	"tend.dev/tend/internal/platform/version"
-	"tend.dev/tend/internal/server/controlplane"
 )
 
 // source is the source of all events of the cluster.
 func (d *daemon) source() string { return "/tend/clusters/" + d.cluster.UID }
 
 // sinks returns what the controller of sinks needs, and registers its metrics.
-func (d *daemon) sinks(caller *webhook.Caller) controlplane.Sinks {
+func (d *daemon) sinks(caller *webhook.Caller) sink.Options {
 	outcomes := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "tend_sink_deliveries_total",
 		Help: "What became of what sinks sent, by the sink's type and the outcome: delivered, retried, dead (given up) or skipped (deleted before it could be sent).",
@@ -36,7 +35,7 @@ func (d *daemon) sinks(caller *webhook.Caller) controlplane.Sinks {
 		d.Logger.Warn("messages by shoutrrr can't be sent", "error", err)
 	}
 	people := &messenger.Messenger{Roots: d.MailRoots, Program: program}
-	return controlplane.Sinks{
+	return sink.Options{
 		Effects: sink.Effects{Call: caller.Call, Mail: people.Mail, Relay: people.Relay,
 			Agent: "tend-sink/" + version.Version},
 		Log: d.events, Source: d.source(),

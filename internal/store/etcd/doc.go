@@ -12,8 +12,8 @@
 // do:
 //
 //   - Below MinFree of free disk only commits that delete pass, below an eighth of it none. The ballast, a file in the
-//     data directory made at a start with plenty of room, is for that case alone: the operator removes it to have room
-//     to delete with. The server never removes it by itself, or it would be gone before an operator noticed.
+//     data directory made at a start with plenty of room, is for that case alone: a person removes it to have room
+//     to delete with. The server never removes it by itself, or it would be gone before a person noticed.
 //   - A database that would outgrow Quota is recovered first: its history is deleted (views list again) and its file is
 //     packed. If that gains little, the next attempt is a minute away, and meanwhile only deletions pass.
 package etcd

@@ -213,9 +213,6 @@ func TestCloseEndsWatchesAndEveryCall(t *testing.T) {
 	if _, open := <-late.Batches(); open || !errors.Is(late.Err(), store.ErrClosed) {
 		t.Errorf("watch after Close: %v; want ErrClosed", late.Err())
 	}
-	if err := s.Recover(ctx); !errors.Is(err, store.ErrClosed) {
-		t.Errorf("recover after Close: %v; want ErrClosed", err)
-	}
 }
 
 func put(key string, value []byte) store.Op { return store.Op{Key: key, Value: value} }

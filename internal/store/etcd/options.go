@@ -30,7 +30,7 @@ type Options struct {
 	// MinFree is the free disk space, in bytes, below which commits are refused. Deletions and leases pass down to an
 	// eighth of it. Default 256 MiB; negative is never.
 	MinFree int64
-	// Ballast is the size of a file an operator may remove when the disk is full, to have room to delete with. It is
+	// Ballast is the size of a file a person may remove when the disk is full, to have room to delete with. It is
 	// created at a start if four times its size and MinFree are free. Default 64 MiB; negative for none.
 	Ballast int64
 	// Verbose passes etcd's own log through below warnings.

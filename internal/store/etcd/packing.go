@@ -76,19 +76,6 @@ func (s *Store) packAndLog(ctx context.Context) error {
 	return err
 }
 
-// Recover deletes all history, packs the database and clears etcd's alarm. Commits that find no room do that by
-// themselves. It returns ErrNoSpace if the records alone reach the quota.
-func (s *Store) Recover(ctx context.Context) error {
-	ctx, done, err := s.within(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	s.packing.mu.Lock()
-	defer s.packing.mu.Unlock()
-	return s.packAndLog(ctx)
-}
-
 func (s *Store) pack(ctx context.Context) error {
 	page, err := s.List(ctx, nothing, store.ListOptions{Limit: 1})
 	if err != nil {

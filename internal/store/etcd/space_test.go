@@ -76,32 +76,6 @@ func TestRecordsBeyondTheQuotaAreRefused(t *testing.T) {
 	commit(t, s, put("/b", make([]byte, mib)))
 }
 
-func TestRecoverMakesRoomAtOnce(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	s := open(t, etcd.Options{Quota: 8 * mib})
-	n, _ := fill(t, s)
-	if err := s.Recover(ctx); err == nil {
-		// Too little room for a record counts as room.
-		if _, err := s.Commit(ctx, store.Txn{Do: []store.Op{put("/b", make([]byte, mib))}}); !errors.Is(err,
-			store.ErrNoSpace) {
-			t.Errorf("commit: %v; want ErrNoSpace", err)
-		}
-	} else if !errors.Is(err, store.ErrNoSpace) {
-		t.Errorf("recover: %v", err)
-	}
-	for i := range n {
-		commit(t, s, store.Op{Key: fmt.Sprint("/", i), Delete: true})
-	}
-	if err := s.Recover(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if size := s.SizeBytes(); size > mib {
-		t.Errorf("%d bytes after everything was deleted", size)
-	}
-	commit(t, s, put("/b", make([]byte, mib)))
-}
-
 func TestAlarmIsTakenBack(t *testing.T) {
 	t.Parallel()
 	s := open(t, etcd.Options{})

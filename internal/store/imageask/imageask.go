@@ -63,7 +63,7 @@ func runtimeOf(snap records.Snapshot, name string) string {
 	return ""
 }
 
-// reluctant marks the nodes that are asked only if no other is: those that an operator set aside, and those that were
+// reluctant marks the nodes that are asked only if no other is: those that a person set aside, and those that were
 // asked before and haven't answered.
 func reluctant(snap records.Snapshot, request api.ImageRequest, at map[string]*placement.Resolver) {
 	for name, n := range at {

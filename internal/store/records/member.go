@@ -13,7 +13,7 @@ type Member struct {
 	UID string `json:"uid,omitempty"`
 	// Server is the server whose node it is.
 	Server string `json:"server,omitempty"`
-	// Removed is set once an operator took the node out of the cluster.
+	// Removed is set once a person took the node out of the cluster.
 	Removed bool `json:"removed,omitempty"`
 	// Ingress is set if the token with which it joined lets it serve ingresses.
 	Ingress bool `json:"ingress,omitempty"`

@@ -2,7 +2,7 @@ package records
 
 import "time"
 
-// Pause keeps every server from changing anything, after an older store was restored, until an operator resumes.
+// Pause keeps every server from changing anything, after an older store was restored, until a person resumes.
 type Pause struct {
 	// Number is one more than that of the pause before: by it a server knows which pause is over.
 	Number int64 `json:"number"`

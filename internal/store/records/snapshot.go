@@ -221,7 +221,7 @@ func (s Snapshot) SinkProgress(ref api.Ref) Read[api.SinkProgress] {
 	return get[api.SinkProgress](s, SinkKey(ref))
 }
 
-// Frozen returns the slots of a workload that an operator stopped on purpose.
+// Frozen returns the slots of a workload that a person stopped on purpose.
 func (s Snapshot) Frozen(ref api.Ref) []Read[api.Frozen] {
 	return collect[api.Frozen](s.Prefix(FrozenSetPrefix(ref)))
 }

@@ -42,7 +42,7 @@ var rooms = []room{
 		"internal/store"}, "the parts of a server, put together; commands come above it"},
 	{"internal/operator", []string{"api", "internal/platform", "internal/core"},
 		"a program of its own: it reaches the control plane over HTTP alone"},
-	{"internal/cli", []string{"api", "client", "internal/platform", "internal/control/messenger", "internal/core",
+	{"internal/cli", []string{"api", "client", "internal/platform", "internal/control/messenger", "internal/control/verb", "internal/core",
 		"internal/input", "internal/node", "internal/observe", "internal/server", "internal/store", "internal/test/fault"},
 		"commands speak to a server through the public client, as any other program would"},
 	{"internal/ci", []string{"api", "internal/cli"}, "what builds, packages and checks Tend is no part of it"},

@@ -13,12 +13,12 @@ import (
 
 // Read gives the lines of a log to each. With follow it waits for more until the build has ended, and for one that has
 // not begun; without, ErrNotFound if there is none.
-func (j *Journal) Read(ctx context.Context, called string, follow bool, each func(line string) error) error {
-	path, err := j.path(called)
+func (l *Logs) Read(ctx context.Context, called string, follow bool, each func(line string) error) error {
+	path, err := l.path(called)
 	if err != nil {
 		return err
 	}
-	file, log, err := j.find(ctx, called, path, follow)
+	file, log, err := l.find(ctx, called, path, follow)
 	if err != nil {
 		return err
 	}
@@ -43,12 +43,12 @@ func (j *Journal) Read(ctx context.Context, called string, follow bool, each fun
 }
 
 // find opens the file of a log, and the log if it is being written. With follow it waits until it has begun.
-func (j *Journal) find(ctx context.Context, called, path string, follow bool) (*os.File, *Log, error) {
+func (l *Logs) find(ctx context.Context, called, path string, follow bool) (*os.File, *Log, error) {
 	for {
-		j.mu.Lock()
-		log, begun := j.open[called], j.begun
+		l.mu.Lock()
+		log, begun := l.open[called], l.begun
 		file, err := os.Open(path)
-		j.mu.Unlock()
+		l.mu.Unlock()
 		switch {
 		case err == nil:
 			return file, log, nil

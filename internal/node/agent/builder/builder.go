@@ -29,7 +29,7 @@ import (
 // DefaultTimeout limits a build.
 const DefaultTimeout = time.Hour
 
-// Options are the options of a Builder. Runtime, Trees, Secrets, Folder and Journal are required.
+// Options are the options of a Builder. Runtime, Trees, Secrets, Folder and BuildLogs are required.
 type Options struct {
 	Runtime runtime.Builder
 	// Trees opens the tar of a tree by its digest; ErrNoTree if it is gone.
@@ -37,8 +37,9 @@ type Options struct {
 	// Secrets returns the values of the secrets that the build of an object names.
 	Secrets func(ctx context.Context, owner api.Ref) (map[string]string, error)
 	// Folder is where trees are unpacked while they are built.
-	Folder  string
-	Journal *buildlog.Journal
+	Folder string
+	// BuildLogs takes the output of builds.
+	BuildLogs *buildlog.Logs
 	// Images and Logs record which built images and logs may be deleted; default: none.
 	Images *retention.Ledger
 	Logs   *retention.Ledger
@@ -104,7 +105,7 @@ func New(o Options) (*Builder, error) {
 // Build implements agent.Builder.
 func (b *Builder) Build(ctx context.Context, owner api.Ref, build api.ImageBuild, step func(text string)) error {
 	called := buildlog.Name(owner.AppID(), build.ID)
-	log, err := b.opts.Journal.Begin(called)
+	log, err := b.opts.BuildLogs.Begin(called)
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ type bench struct {
 	engine  *engine
 	builder *Builder
 	trees   map[string][]byte
-	journal *buildlog.Journal
+	logs    *buildlog.Logs
 	folder  string
 	metrics *prometheus.Registry
 	// secrets are what builds get of those that they name, or noSecrets why they get none.
@@ -112,11 +112,11 @@ func (b *bench) reopen() {
 	b.Helper()
 	b.metrics = prometheus.NewRegistry()
 	var err error
-	if b.journal, err = buildlog.Open(filepath.Join(b.folder, "logs")); err != nil {
+	if b.logs, err = buildlog.Open(filepath.Join(b.folder, "logs")); err != nil {
 		b.Fatal(err)
 	}
 	b.builder, err = New(Options{
-		Runtime: b.engine, Folder: b.folder, Journal: b.journal, Timeout: time.Minute, Registerer: b.metrics,
+		Runtime: b.engine, Folder: b.folder, BuildLogs: b.logs, Timeout: time.Minute, Registerer: b.metrics,
 		Secrets: func(context.Context, api.Ref) (map[string]string, error) { return b.secrets, b.noSecrets },
 		Trees: func(_ context.Context, digest string) (io.ReadCloser, error) {
 			return io.NopCloser(bytes.NewReader(b.trees[digest])), nil
@@ -152,7 +152,7 @@ func (b *bench) build(of api.ImageBuild) (steps []string, err error) {
 
 func (b *bench) log(of api.ImageBuild) (lines []string) {
 	b.Helper()
-	if err := b.journal.Read(b.Context(), buildlog.Name("prod-web", of.ID), false, func(line string) error {
+	if err := b.logs.Read(b.Context(), buildlog.Name("prod-web", of.ID), false, func(line string) error {
 		lines = append(lines, line)
 		return nil
 	}); err != nil {

@@ -38,7 +38,7 @@ func (b *Builder) Collect(ctx context.Context, referred Referred) error {
 	if err != nil {
 		return err
 	}
-	logs, err := b.opts.Journal.Names()
+	logs, err := b.opts.BuildLogs.Names()
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (b *Builder) Collect(ctx context.Context, referred Referred) error {
 		_, err = b.untag(ctx, name)
 		faults = append(faults, err)
 	}
-	faults = append(faults, b.opts.Journal.Surplus(func(called string) bool {
+	faults = append(faults, b.opts.BuildLogs.Surplus(func(called string) bool {
 		due, err := b.opts.Logs.Due(called, needed[imageOfLog(called)], b.opts.Now())
 		if err != nil {
 			faults = append(faults, err)

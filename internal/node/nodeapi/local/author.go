@@ -11,7 +11,7 @@ import (
 )
 
 // author is the machine that writes under a node's name: the one that it was of when the request came. What comes late,
-// after an operator took the node out or another machine got its name, is not written.
+// after a person took the node out or another machine got its name, is not written.
 type author struct {
 	c     *Control
 	first records.Read[records.Member]

@@ -28,7 +28,7 @@ const internalProvider = "internal"
 func (c *Control) ingressHosts() ([]boundary.Host, error) {
 	snap := c.snapshot()
 	if !c.servesIngress(snap) {
-		return nil, fmt.Errorf("node %s serves no ingresses (an operator lets it: tend nodes ingress %s on): %w", c.node,
+		return nil, fmt.Errorf("node %s serves no ingresses (a person lets it: tend nodes ingress %s on): %w", c.node,
 			c.node, node.ErrForbidden)
 	}
 	var out []boundary.Host

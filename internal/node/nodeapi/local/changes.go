@@ -202,7 +202,7 @@ func (s *Service) comesOrGoes(change view.Change) (out []effect) {
 	return out
 }
 
-// thawed returns the tasks of a slot that an operator froze or thawed.
+// thawed returns the tasks of a slot that a person froze or thawed.
 func (s *Service) thawed(path, slot string) (out []effect) {
 	owner, _, ok := records.ParseRef(path)
 	if !ok {
@@ -249,7 +249,7 @@ func objectChanged(snap records.Snapshot, change view.Change, object *api.Object
 	return nil
 }
 
-// nodeDeclared returns the effects of what an operator says of a node: it may serve ingresses or no longer, and another
+// nodeDeclared returns the effects of what a person says of a node: it may serve ingresses or no longer, and another
 // one may be asked for images.
 func nodeDeclared(snap records.Snapshot, name string) []effect {
 	out := []effect{{table: true}, {all: true, relay: name}}

@@ -145,7 +145,7 @@ func (w *writer) task(status api.TaskStatus) {
 		return
 	}
 	if down := api.ReasonNodeDown; status.Reason == down && (!stored.Exists() || stored.Value.Reason != down) {
-		w.refuse("task " + status.ID + " is reported as " + down + ", which only an operator says")
+		w.refuse("task " + status.ID + " is reported as " + down + ", which only a person says")
 		return
 	}
 	if w.tooLarge("the status of task "+status.ID, status) {

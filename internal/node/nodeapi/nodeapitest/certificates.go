@@ -111,7 +111,7 @@ func roomForAccounts(t *testing.T, w *World, c nodeapi.Control) {
 	}
 }
 
-// noIngress: a node that may serve no ingress learns nothing of them, until an operator lets it.
+// noIngress: a node that may serve no ingress learns nothing of them, until a person lets it.
 func noIngress(t *testing.T, w *World, c nodeapi.Control) {
 	changes := listen(t, c)
 	w.Object(api.KindIngress, "shop",

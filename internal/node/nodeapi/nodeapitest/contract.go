@@ -187,7 +187,7 @@ func refusals(t *testing.T, w *World, c nodeapi.Control) {
 		"a task that is kept": {Forget: []string{"own"}},
 		"a step back":         {Tasks: []api.TaskStatus{back}},
 		"another container":   {Tasks: []api.TaskStatus{again}},
-		"an operator's word":  {Tasks: []api.TaskStatus{off}},
+		"a person's word":     {Tasks: []api.TaskStatus{off}},
 	} {
 		var refused *node.RefusedError
 		if err := c.Report(t.Context(), report); !errors.Is(err, node.ErrForbidden) || !errors.As(err, &refused) ||

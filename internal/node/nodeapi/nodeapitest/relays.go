@@ -13,7 +13,7 @@ import (
 )
 
 // relays: a node that serves ingresses learns where the relays of others are; any other one only who may ask it. What
-// an operator changes, and the removal of a node, counts at once.
+// a person changes, and the removal of a node, counts at once.
 func relays(t *testing.T, w *World, c nodeapi.Control) {
 	changes := listen(t, c)
 	becomes := func(reason string, want map[string]node.Relay) {

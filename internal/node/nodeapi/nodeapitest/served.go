@@ -87,8 +87,8 @@ func reportsOfIngress(t *testing.T, w *World, c nodeapi.Control) {
 	if err := c.ReportIngress(t.Context(), status); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.snapshot().IngressNode(Here); !got.Exists() || !got.Value.HTTP.Open {
-		t.Errorf("%+v", got.Value)
+	if got := w.snapshot().IngressNodes(); len(got) != 1 || got[0].Value.Node != Here || !got[0].Value.HTTP.Open {
+		t.Errorf("%+v", got)
 	}
 	status.Node = There
 	if err := c.ReportIngress(t.Context(), status); !errors.Is(err, node.ErrForbidden) {

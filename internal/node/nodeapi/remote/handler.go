@@ -88,12 +88,13 @@ func NewHandler(o HandlerOptions) *Handler {
 		o.bounds = newBounds()
 	}
 	h := &Handler{HandlerOptions: o, mux: http.NewServeMux(), controls: map[string]*local.Control{}}
-	for pattern, answer := range map[string]func(*local.Control, http.ResponseWriter, *http.Request) error{
+	for pattern, answer := range map[string]handler{
 		"GET follow": h.follow, "GET state": h.state, "POST report": h.report, "POST alive": h.alive,
-		"POST release": h.release, "GET registry": h.registry,
-		"POST build-secrets": h.buildSecrets, "GET blobs/{digest}": h.blob, "GET release-images/{task}": h.releaseImage,
-		"POST referred": h.referred,
-		"POST ingress":  h.ingress, "POST network": h.network, "GET resolve": h.resolve,
+		"POST release": asked((*local.Control).Release), "GET registry": h.registry,
+		"POST build-secrets": asked((*local.Control).BuildSecrets), "GET blobs/{digest}": h.blob, "GET release-images/{task}": h.releaseImage,
+		"POST referred": asked((*local.Control).Referred),
+		"POST ingress":  taken((*local.Control).ReportIngress),
+		"POST network":  taken((*local.Control).ReportNetwork), "GET resolve": h.resolve,
 		"POST certificates/{do}": h.certificates, "POST sign": h.sign, "POST locks/{name...}": h.lock,
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
@@ -106,9 +107,10 @@ func NewHandler(o HandlerOptions) *Handler {
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
 
-func (h *Handler) answer(
-	places *limit.Places, answer func(*local.Control, http.ResponseWriter, *http.Request) error,
-) http.HandlerFunc {
+// handler answers one request of a node.
+type handler func(*local.Control, http.ResponseWriter, *http.Request) error
+
+func (h *Handler) answer(places *limit.Places, answer handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Date"] = nil // no node reads it, and a new one each second fills the tables of headers
 		id, err := h.Node(r)
@@ -160,27 +162,26 @@ func (h *Handler) report(c *local.Control, w http.ResponseWriter, r *http.Reques
 	return wire.Write(w, answer)
 }
 
-func (h *Handler) ingress(c *local.Control, w http.ResponseWriter, r *http.Request) error {
-	var status api.IngressNodeStatus
-	if err := readBody(w, r, &status); err != nil {
-		return err
+// asked returns the handler of a question with a body that ask answers.
+func asked[In, Out any](ask func(*local.Control, context.Context, In) (Out, error)) handler {
+	return func(c *local.Control, w http.ResponseWriter, r *http.Request) error {
+		var in In
+		if err := readBody(w, r, &in); err != nil {
+			return err
+		}
+		out, err := ask(c, r.Context(), in)
+		if err != nil {
+			return err
+		}
+		return wire.Write(w, out)
 	}
-	if err := c.ReportIngress(r.Context(), status); err != nil {
-		return err
-	}
-	return wire.Write(w, reported{})
 }
 
-func (h *Handler) release(c *local.Control, w http.ResponseWriter, r *http.Request) error {
-	var task api.Task
-	if err := readBody(w, r, &task); err != nil {
-		return err
-	}
-	release, err := c.Release(r.Context(), task)
-	if err != nil {
-		return err
-	}
-	return wire.Write(w, release)
+// taken returns the handler of a report that take stores.
+func taken[In any](take func(*local.Control, context.Context, In) error) handler {
+	return asked(func(c *local.Control, ctx context.Context, in In) (reported, error) {
+		return reported{}, take(c, ctx, in)
+	})
 }
 
 // registry is the answer about a registry.
@@ -195,30 +196,6 @@ func (h *Handler) registry(c *local.Control, w http.ResponseWriter, r *http.Requ
 		return err
 	}
 	return wire.Write(w, registry{declared, found})
-}
-
-func (h *Handler) buildSecrets(c *local.Control, w http.ResponseWriter, r *http.Request) error {
-	var owner api.Ref
-	if err := readBody(w, r, &owner); err != nil {
-		return err
-	}
-	values, err := c.BuildSecrets(r.Context(), owner)
-	if err != nil {
-		return err
-	}
-	return wire.Write(w, values)
-}
-
-func (h *Handler) referred(c *local.Control, w http.ResponseWriter, r *http.Request) error {
-	var names []string
-	if err := readBody(w, r, &names); err != nil {
-		return err
-	}
-	used, err := c.Referred(r.Context(), names)
-	if err != nil {
-		return err
-	}
-	return wire.Write(w, used)
 }
 
 func (h *Handler) blob(c *local.Control, w http.ResponseWriter, r *http.Request) error {

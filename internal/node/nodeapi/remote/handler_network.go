@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"tend.dev/tend/api"
 	"tend.dev/tend/internal/node/nodeapi/local"
 	"tend.dev/tend/internal/node/nodeapi/wire"
 )
@@ -18,17 +17,6 @@ func sinceIn(query url.Values) (since int64, err error) {
 		}
 	}
 	return since, nil
-}
-
-func (h *Handler) network(c *local.Control, w http.ResponseWriter, r *http.Request) error {
-	var status api.NetworkNodeStatus
-	if err := readBody(w, r, &status); err != nil {
-		return err
-	}
-	if err := c.ReportNetwork(r.Context(), status); err != nil {
-		return err
-	}
-	return wire.Write(w, reported{})
 }
 
 func (h *Handler) resolve(c *local.Control, w http.ResponseWriter, r *http.Request) error {

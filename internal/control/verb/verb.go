@@ -1,0 +1,33 @@
+package verb
+
+import (
+	"reflect"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/access"
+)
+
+// Verb is something that people ask of an object.
+type Verb struct {
+	// Name is the last part of its path. No other verb has it, whatever its kind.
+	Name string
+	// Summary describes it in the API's description.
+	Summary string
+	// Rule says who may ask for it.
+	Rule access.Rule
+	// Kind is the one kind that has it. Default: several have it, and what carries it out refuses the others.
+	Kind api.Kind
+	// Commands are those that only call it and print what has become of it. Default: none.
+	Commands []Command
+	// In is the type of its input, a struct whose fields are parameters. Out is the type of its answer. Of sets both.
+	In, Out reflect.Type
+}
+
+// Of returns a verb with the types of its input and of its answer.
+func Of[In, Out any](v Verb) Verb {
+	v.In, v.Out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
+	return v
+}
+
+// Path is that of a verb, as the API's mux has it.
+func (v Verb) Path() string { return "/v1/objects/{kind}/{scope}/{name}/" + v.Name }
