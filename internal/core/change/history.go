@@ -43,6 +43,8 @@ const (
 	FateJoined Fate = "joined"
 	// FateQuiet: it was asked to replace nothing, and comes with the next release.
 	FateQuiet Fate = "quiet"
+	// FateNextRun: it takes effect when the job runs next.
+	FateNextRun Fate = "next-run"
 	// FateUnchanged: there was nothing to do for it.
 	FateUnchanged Fate = "unchanged"
 	// FateDeleted: the object was deleted before it was done.
@@ -54,6 +56,7 @@ func History(events []api.Event) []Chapter {
 	var out []Chapter
 	var state settling
 	observed := map[int]bool{} // chapters that a settled status is about
+	idle := map[int]bool{}     // chapters of a job that wait for its next run
 	for _, e := range events {
 		var d api.EventData
 		_ = json.Unmarshal(e.Data, &d) // what can't be read has no details
@@ -71,6 +74,7 @@ func History(events []api.Event) []Chapter {
 		if d.Release != "" && !turnsBack(d.Phase) {
 			now.Release = d.Release
 		}
+		idle[len(out)-1] = d.Kind.HasRuns() && d.ObservedGeneration >= now.Generation && api.RunState(d.Phase).Ended()
 		state.after(action, d)
 		if action != api.EventStatusUpdated {
 			now.Outcomes = append(now.Outcomes, Outcome{
@@ -87,6 +91,9 @@ func History(events []api.Event) []Chapter {
 			next = &out[i+1]
 		}
 		out[i].Fate = out[i].fate(observed[i], next)
+		if out[i].Fate == FateUnderWay && idle[i] {
+			out[i].Fate = FateNextRun
+		}
 	}
 	return out
 }
