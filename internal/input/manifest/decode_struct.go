@@ -77,8 +77,15 @@ func (d *decoder) labels(n *node, known []property, path string, out map[string]
 			wanted = append(wanted, p)
 		}
 	}
-	if len(n.labels) != len(wanted) {
-		d.fail(n.at, path, "", "takes %d labels, not %d", len(wanted), len(n.labels))
+	switch {
+	case len(n.labels) == len(wanted):
+	case len(wanted) == 0:
+		d.fail(n.labels[0].at, path, "take it out; what it says may be a field in the block", "takes no label, not %q",
+			n.labels[0].text)
+		return
+	default:
+		d.fail(n.at, path, fmt.Sprintf("write its %s in quotes before the brace", wanted[0].name), "takes %d label, not %d",
+			len(wanted), len(n.labels))
 		return
 	}
 	for i, p := range wanted {
