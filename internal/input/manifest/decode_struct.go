@@ -94,6 +94,12 @@ func (d *decoder) labels(n *node, known []property, path string, out map[string]
 	}
 }
 
+// elsewhere are fields as Kubernetes, Compose or Nomad call them.
+var elsewhere = map[string]string{
+	"requests": "reservations", "environment": "env", "count": "replicas", "instances": "replicas", "args": "command",
+	"containerPort": "port",
+}
+
 func (d *decoder) unknown(f field, known []property, path string) {
 	if d.faults.full() {
 		return
@@ -111,7 +117,11 @@ func (d *decoder) unknown(f field, known []property, path string) {
 			what = "block"
 		}
 	}
-	d.fail(f.at, joinKey(path, f.key), suggest.Question(f.key, names), "there is no %s %q", what, f.key)
+	next := suggest.Question(f.key, names)
+	if here := elsewhere[f.key]; slices.Contains(names, here) {
+		next = fmt.Sprintf("did you mean %q?", here)
+	}
+	d.fail(f.at, joinKey(path, f.key), next, "there is no %s %q", what, f.key)
 }
 
 func join(path, name string) string {
