@@ -21,7 +21,7 @@ func TargetOf(ref api.Ref) Target { return Target(ref) }
 func (t Target) String() string {
 	var parts []string
 	for _, part := range []string{string(t.Kind), t.Scope, t.Name} {
-		if part != "" {
+		if part != "" && part != api.Unscoped {
 			parts = append(parts, part)
 		}
 	}
