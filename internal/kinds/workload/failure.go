@@ -42,7 +42,7 @@ func (o observed) nextStep(plan rollout.Plan) string {
 	return fmt.Sprintf("tend logs %s/%s", o.ref.Scope, o.ref.Name)
 }
 
-// endedWell reports whether the container of the failed slot ended by itself with exit code 0: that is no crash.
+// endedWell reports whether the container of the failed slot ended by itself with exit code 0, as no crash does.
 func (o observed) endedWell(plan rollout.Plan) bool {
 	return slices.Contains([]string{api.ReasonCrashLoop, api.ReasonExited}, plan.Reason) &&
 		slices.ContainsFunc(o.tasks, func(t owner.Task) bool {
