@@ -71,7 +71,7 @@ func History(events []api.Event) []Chapter {
 				EventData: api.EventData{Kind: d.Kind, Scope: d.Scope, Name: d.Name, UID: d.UID}})
 		}
 		now := &out[len(out)-1]
-		if d.Release != "" && !turnsBack(d.Phase) {
+		if d.Release != "" && !turnsBack(d.Phase) && !now.worked() {
 			now.Release = d.Release
 		}
 		idle[len(out)-1] = d.Kind.HasRuns() && d.ObservedGeneration >= now.Generation && api.RunState(d.Phase).Ended()
@@ -96,6 +96,11 @@ func History(events []api.Event) []Chapter {
 		}
 	}
 	return out
+}
+
+// worked reports whether the change was done: a later release is another one's, such as that of a tag that moved.
+func (c Chapter) worked() bool {
+	return slices.ContainsFunc(c.Outcomes, func(o Outcome) bool { return !o.Failed })
 }
 
 // turnsBack reports whether a rollout in this phase is on its way to an earlier release than the one that was asked

@@ -217,3 +217,14 @@ func TestAChangeOfAJobWaitsForItsRun(t *testing.T) {
 		t.Errorf("after it: %q", got)
 	}
 }
+
+// TestTheReleaseOfAMovedTag: the release that follows a moved tag is that of its outcome, not of the change
+// that was done long before.
+func TestTheReleaseOfAMovedTag(t *testing.T) {
+	w := (&writes{}).declare(`{"image":"web"}`).observes(api.RolloutComplete, "v1", 1).
+		observes(api.RolloutProgressing, "v2", 2).observes(api.RolloutComplete, "v2", 3)
+	all := change.History(w.events)
+	if len(all) != 1 || all[0].Release != "v1" || len(all[0].Outcomes) != 2 || all[0].Outcomes[1].Release != "v2" {
+		t.Errorf("%+v", all)
+	}
+}
