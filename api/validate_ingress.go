@@ -81,8 +81,11 @@ func (c *checker) tls(t IngressTLS) {
 			c.add("tls.email", "%q is not an address such as ops@example.org", t.Email)
 		}
 	}
-	if (t.Certificate == "") != (t.Key == "") {
-		c.add("tls.key", "and certificate come together")
+	switch {
+	case t.Key == "" && t.Certificate != "":
+		c.add("tls.key", "is missing: name the config key of the certificate's private key")
+	case t.Certificate == "" && t.Key != "":
+		c.add("tls.certificate", "is missing: name the config key of the key's certificate")
 	}
 	for _, key := range []struct{ field, name string }{{"tls.certificate", t.Certificate}, {"tls.key", t.Key}} {
 		if key.name != "" && !configKey().MatchString(key.name) {

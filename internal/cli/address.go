@@ -63,6 +63,9 @@ func parseAddress(args []string) (address, []string, error) {
 func parsePath(path string) (address, error) {
 	parts := strings.Split(path, "/")
 	switch {
+	case strings.Contains(path, "="):
+		return address{},
+			fmt.Errorf("%q is not an address: want SCOPE/NAME first, and what belongs to it after a space", path)
 	case len(parts) > 3 || slices.Contains(parts, ""):
 		return address{}, fmt.Errorf("%q is not an address: want KIND/SCOPE/NAME, SCOPE/NAME or a pod's name", path)
 	case len(parts) == 3:

@@ -116,6 +116,9 @@ func (f *openFlags) open(ctx context.Context, a *app, path string) (io.Reader, f
 			return nil, done, err
 		}
 		in, done = file, func() { _ = file.Close() }
+		if about, err := file.Stat(); err == nil && about.IsDir() {
+			return nil, done, &fs.PathError{Op: "open", Path: path, Err: errors.New("a folder: name one of the backups in it")}
+		}
 	}
 	buffered := bufio.NewReaderSize(in, 64<<10)
 	head, _ := buffered.Peek(64)

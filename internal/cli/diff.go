@@ -167,7 +167,7 @@ func (a *app) printChanges(p paint, object api.ObjectResult) {
 func (a *app) printPlan(p paint, result api.ApplyResult) {
 	differs := func(o api.ObjectResult) bool { return len(o.Warnings)+len(o.Kept) > 0 } // from what is declared, or may
 	switch {
-	case len(result.Plan) == 0 && slices.ContainsFunc(result.Objects, differs):
+	case len(result.Plan) == 0 && (result.Changed() || slices.ContainsFunc(result.Objects, differs)):
 		fmt.Fprintln(a.out, "\nno actions")
 		return
 	case len(result.Plan) == 0:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,7 +63,8 @@ func commandOf(wanted address, rest []string) ([]string, error) {
 	case len(rest) > 0 && rest[0] == "--":
 		rest = rest[1:]
 	case len(rest) > 0 && strings.HasPrefix(rest[0], "-"):
-		return nil, fmt.Errorf("flags go before the pod: tend exec %s %s -- COMMAND", rest[0], wanted)
+		flags := rest[:max(1, slices.Index(rest, "--"))]
+		return nil, fmt.Errorf("flags go before the pod: tend exec %s %s -- COMMAND", strings.Join(flags, " "), wanted)
 	}
 	if len(rest) == 0 {
 		return nil, fmt.Errorf("say what to run: tend exec %s -- COMMAND", wanted)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -128,6 +129,7 @@ var fates = map[change.Fate]string{
 	change.FateUnderWay: "under way", change.FateSuperseded: "superseded by the next change",
 	change.FateJoined: "went on with the next change",
 	change.FateQuiet:  "comes with the next release", change.FateUnchanged: "nothing to do",
+	change.FateNextRun: "comes with its next run",
 	change.FateDeleted: "deleted before it was done",
 }
 
@@ -156,8 +158,12 @@ func isOver(o change.Outcome) bool { return api.LabPhase(o.Phase).Ended() }
 // outcomeText says how it ended, and how long that took since a change.
 func outcomeText(o change.Outcome, since time.Time) string {
 	took := ""
-	if !since.IsZero() {
-		took = " after " + o.At.Sub(since).Round(100*time.Millisecond).String()
+	switch lasted := o.At.Sub(since).Round(100 * time.Millisecond); {
+	case since.IsZero():
+	case lasted > 0:
+		took = " after " + lasted.String()
+	default:
+		took = " at once"
 	}
 	switch {
 	case !o.Failed && o.Message != "": // the end of a lab
@@ -167,5 +173,5 @@ func outcomeText(o change.Outcome, since time.Time) string {
 	case !o.Failed:
 		return "worked" + took
 	}
-	return strings.Trim("failed"+took+": "+o.Reason+": "+o.Message, ": ")
+	return strings.TrimSuffix("failed"+took+": "+cmp.Or(o.Message, inWords(o.Reason)), ": ")
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -106,6 +107,23 @@ type unknownCommandError struct {
 
 func (e *unknownCommandError) Error() string { return e.text }
 
+// nested returns the one command below another one of parent that a word names, with the words that lead to it: for
+// prune, "system prune". It is empty if there is none, or several.
+func nested(parent *cobra.Command, word string) (found string) {
+	for _, command := range parent.Commands() {
+		for _, child := range command.Commands() {
+			switch {
+			case child.Name() != word || !child.IsAvailableCommand():
+			case found != "":
+				return ""
+			default:
+				found = command.Name() + " " + word
+			}
+		}
+	}
+	return found
+}
+
 // unknownSubcommand returns the error for a word that isn't a command of its parent.
 func unknownSubcommand(parent *cobra.Command, word string) *unknownCommandError {
 	var names, words []string
@@ -115,7 +133,7 @@ func unknownSubcommand(parent *cobra.Command, word string) *unknownCommandError 
 			words = append(append(words, command.Name()), command.Aliases...)
 		}
 	}
-	e := &unknownCommandError{meant: suggest.Nearest(word, words)}
+	e := &unknownCommandError{meant: cmp.Or(suggest.Nearest(word, words), nested(parent, word))}
 	e.text = fmt.Sprintf("unknown command %q%s\n  `tend --help` lists the commands", word, suggest.Behind(e.meant))
 	if parent.HasParent() {
 		e.text = fmt.Sprintf("%s has no command %q%s\n  it has %s", parent.CommandPath(), word, suggest.Behind(e.meant),

@@ -53,7 +53,7 @@ func checkJoin(asked api.JoinTokenRequest) (api.JoinTokenRequest, time.Duration,
 	}
 	switch {
 	case asked.Role != api.JoinAsNode && asked.Role != api.JoinAsIngress && asked.Role != api.JoinAsServer:
-		return asked, 0, badRequest("give node, ingress or server", "the role is %q", clip(asked.Role))
+		return asked, 0, badRequest("give node, ingress or server", "there is no role %q", clip(asked.Role))
 	case asked.Uses < 1 || asked.Uses > maxTokenUses:
 		return asked, 0, badRequest("give a number from 1 to 1000", "the number of uses is %d", asked.Uses)
 	case asked.Node != "" && asked.Uses > 1:

@@ -232,10 +232,20 @@ func lacksSSH(said []byte) bool {
 	return err != nil && cannotRunSSH().Match(said)
 }
 
+// advice are lines that git adds to every failure of a remote, whatever its cause.
+var advice = []string{"fatal: Could not read from remote repository.",
+	"Please make sure you have the correct access rights", "and the repository exists."}
+
 // shown returns a message of git without what is of no use in it, or secret: that before it is cut.
 func (r *repository) shown(text string) string {
-	text = redact.Secrets(strings.TrimSpace(strings.ReplaceAll(text, filepath.Dir(r.folder)+"/", "")),
-		secretsOf(r.spec)...)
+	text = redact.Secrets(strings.ReplaceAll(text, filepath.Dir(r.folder)+"/", ""), secretsOf(r.spec)...)
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(advice, line) {
+			lines = append(lines, line)
+		}
+	}
+	text = strings.Join(lines, "\n")
 	text = strings.ToValidUTF8(text, "?")
 	const most = 1000
 	if len(text) > most {

@@ -53,6 +53,9 @@ func TestARepositoryByPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wantFault("unreachable", spec, api.ReasonFetchFailed, "git:", o.bare)
+	if _, fault := w.poll(spec); strings.Contains(fault, "Please make sure") || strings.Contains(fault, "\r") {
+		t.Errorf("unreachable: %q has git's advice for any failure", fault)
+	}
 	if err := os.Rename(o.bare+".away", o.bare); err != nil {
 		t.Fatal(err)
 	}

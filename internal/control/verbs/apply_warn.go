@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -15,7 +16,7 @@ import (
 )
 
 // warn adds what a person should know of each object, though nothing is refused for it.
-func (d *applyDecision) warn(snap records.Snapshot, pruned []records.Read[api.Object]) {
+func (d *applyDecision) warn(snap records.Snapshot, pruned []records.Read[api.Object], dryRun bool) {
 	for i := range d.placed {
 		d.placed[i].warnOfHooks(snap)
 		d.placed[i].warnOfPorts()
@@ -23,7 +24,46 @@ func (d *applyDecision) warn(snap records.Snapshot, pruned []records.Read[api.Ob
 		d.placed[i].warnOfZone()
 		d.placed[i].warnOfLab(snap)
 	}
-	warnOfReferences(snap, d.placed, d.merged(), pruned)
+	world := worldOf(snap, d.merged(), pruned)
+	warnOfReferences(world, d.placed)
+	for i := range d.placed {
+		if dryRun { // an apply waits, and ends with what is wrong
+			d.placed[i].warnOfService(world)
+			d.placed[i].warnOfTrouble(snap)
+		}
+	}
+}
+
+// warnOfService warns of an ingress that would lead nowhere.
+func (p *placed) warnOfService(world dependencyWorld) {
+	if p.next.Kind != api.KindIngress {
+		return
+	}
+	spec, err := api.DecodeSpec[api.IngressSpec](p.next)
+	if err != nil {
+		return
+	}
+	target := api.Ref{Kind: api.KindDeployment, Scope: p.next.Scope, Name: spec.ServiceName(p.next.Name)}
+	for _, kind := range api.KindsThat(api.Kind.Serves) {
+		if world.has(api.Ref{Kind: kind, Scope: target.Scope, Name: target.Name}) {
+			return
+		}
+	}
+	p.result.Warnings = append(p.result.Warnings, fmt.Sprintf("there is no deployment or statefulset %s/%s%s",
+		target.Scope, target.Name, world.hint(p.next.Ref(), target, api.Kind.Serves)))
+}
+
+// warnOfTrouble says what is wrong with an object that the apply would leave as it is.
+func (p *placed) warnOfTrouble(snap records.Snapshot) {
+	status := snap.WorkloadStatus(p.next.Ref())
+	if !p.stored.Exists() || !status.Exists() || len(p.result.Changes) > 0 || len(p.result.Warnings) > 0 {
+		return
+	}
+	degraded := api.FindCondition(status.Value.Conditions, api.ConditionDegraded)
+	if degraded != nil && degraded.Status == api.ConditionTrue {
+		message, _, _ := strings.Cut(degraded.Message, "\n")
+		p.result.Warnings = append(p.result.Warnings, cmp.Or(message, degraded.Reason))
+	}
 }
 
 // warnOfPorts warns of ports that aren't published because the container has the host's network.

@@ -1,12 +1,14 @@
 package verbs
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/store/records"
 )
 
 // TestAMissingValueOfAHookIsReportedEarly: a missing value refuses nothing, because it may be set later, and each apply
@@ -69,5 +71,39 @@ func TestReplicasOnOneVolume(t *testing.T) {
 	if scaled, err = w.service.Scale(t.Context(), target, 1, FieldManager{Actor: "test"}); err != nil ||
 		len(scaled.Warnings) != 0 {
 		t.Errorf("scaled to 1: %q, %v", scaled.Warnings, err)
+	}
+}
+
+// TestADryRunNamesWhatIsWrong: a dry run warns of an ingress that leads nowhere and of a degraded object that it leaves
+// as it is; an apply doesn't, since it waits and says so at its end.
+func TestADryRunNamesWhatIsWrong(t *testing.T) {
+	w := newWorld(t)
+	site := ingressObject("prod", "site", `{"host":"a.test","service":"wbe"}`)
+	web := deployment("prod", "web", `{"image":"web"}`)
+	const nowhere = "there is no deployment or statefulset prod/wbe"
+	dry := func(objects ...api.Object) []string {
+		t.Helper()
+		result, err := w.apply(ApplyOptions{DryRun: true}, objects...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result.Objects[len(objects)-1].Warnings
+	}
+	if got := dry(site); !slices.Equal(got, []string{nowhere}) {
+		t.Errorf("alone: %q", got)
+	}
+	if got := dry(web, site); !slices.Equal(got, []string{nowhere + "; did you mean deployment/prod/web?"}) {
+		t.Errorf("beside its workload: %q", got)
+	}
+	if got := w.mustApply(web, site).Objects[1].Warnings; len(got) > 0 {
+		t.Errorf("applied: %q", got)
+	}
+	w.put(records.StatusKey(web.Ref()), api.WorkloadStatus{Conditions: []api.Condition{{Type: api.ConditionDegraded,
+		Status: api.ConditionTrue, Message: "no image web here\n  | log"}}})
+	if got := dry(web); !slices.Equal(got, []string{"no image web here"}) {
+		t.Errorf("degraded: %q", got)
+	}
+	if got := dry(deployment("prod", "web", `{"image":"web:2"}`)); len(got) > 0 {
+		t.Errorf("corrected: %q", got)
 	}
 }

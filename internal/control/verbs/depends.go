@@ -21,7 +21,7 @@ func checkDependencies(snap records.Snapshot, next []api.Object, pruned []record
 			if !world.has(needed) {
 				found.add(Invalid, object.Ref(), "depends_on.workloads["+strconv.Itoa(i)+"]",
 					"apply it first or in the same apply, or leave it out", "%s does not exist%s", needed,
-					world.hint(object.Ref(), needed))
+					world.hint(object.Ref(), needed, awaitable))
 			}
 		}
 	}
@@ -45,8 +45,7 @@ func checkDependencies(snap records.Snapshot, next []api.Object, pruned []record
 
 // warnOfReferences warns of references to an object that is nowhere, where another one of the scope was probably meant.
 // They are no fault: what they name may be applied later.
-func warnOfReferences(snap records.Snapshot, all []placed, next []api.Object, pruned []records.Read[api.Object]) {
-	world := worldOf(snap, next, pruned)
+func warnOfReferences(world dependencyWorld, all []placed) {
 	for i := range all {
 		p := &all[i]
 		var warnings []string
@@ -58,7 +57,7 @@ func warnOfReferences(snap records.Snapshot, all []placed, next []api.Object, pr
 			if target.Scope != p.next.Scope || world.has(target) {
 				continue
 			}
-			if hint := world.hint(p.next.Ref(), target); hint != "" {
+			if hint := world.hint(p.next.Ref(), target, awaitable); hint != "" {
 				warnings = append(warnings, fmt.Sprintf("%s: there is no %s%s", r.Text, target, hint))
 			}
 		}
@@ -118,16 +117,16 @@ func (w dependencyWorld) object(ref api.Ref) api.Object {
 	return api.Object{}
 }
 
-// hint asks whether another workload of the scope was meant, of those that an object can refer to.
-func (w dependencyWorld) hint(by, ref api.Ref) string {
+// hint asks whether another workload of the scope was meant, of the kinds that may be.
+func (w dependencyWorld) hint(by, ref api.Ref, may func(api.Kind) bool) string {
 	near, ok := suggest.Object(ref, func(yield func(api.Ref) bool) {
 		for other := range w.next {
-			if other.Scope == ref.Scope && awaitable(other.Kind) && other != by && !yield(other) {
+			if other.Scope == ref.Scope && may(other.Kind) && other != by && !yield(other) {
 				return
 			}
 		}
 		for other := range w.snap.Refs(ref.Scope) {
-			if awaitable(other.Kind) && other != by && w.has(other) && !yield(other) {
+			if may(other.Kind) && other != by && w.has(other) && !yield(other) {
 				return
 			}
 		}

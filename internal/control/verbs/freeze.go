@@ -37,7 +37,7 @@ func (s *Service) mark(
 
 func prepareFreeze(snap records.Snapshot, target Target, slots []string, actor string, now time.Time,
 ) (*Decision[api.StopResult], error) {
-	object, err := target.findSlotted(snap, "frozen")
+	object, err := target.findSlotted(snap, "stopped")
 	if err != nil {
 		return nil, err
 	}

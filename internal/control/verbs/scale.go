@@ -61,7 +61,7 @@ func scaleText(ref api.Ref, in scaleInput, result api.VerbResult) string {
 func (s *Service) Scale(ctx context.Context, target Target, replicas int, by FieldManager) (api.VerbResult, error) {
 	if replicas < 0 || replicas > MaxReplicas {
 		return api.VerbResult{}, invalid("give a count between 0 and "+strconv.Itoa(MaxReplicas),
-			"%d replicas can't be", replicas)
+			"%d is not a possible number of replicas", replicas)
 	}
 	if err := by.check(); err != nil {
 		return api.VerbResult{}, err

@@ -26,7 +26,7 @@ func (t Target) Ref() api.Ref { return api.Ref{Kind: t.Kind, Scope: t.Scope, Nam
 func (t Target) String() string {
 	var parts []string
 	for _, part := range []string{string(t.Kind), t.Scope, t.Name} {
-		if part != "" {
+		if part != "" && part != api.Unscoped {
 			parts = append(parts, part)
 		}
 	}

@@ -109,7 +109,7 @@ func checkToken(asked api.AccessTokenRequest) (time.Duration, error) {
 		return 0, invalid("use lower-case letters, digits and dashes, at most 63",
 			"%.80q can't be the name of a token", asked.Name)
 	case !slices.Contains(api.AccessRoles, asked.Role):
-		return 0, invalid("give admin, deployer or viewer", "the role is %.80q", asked.Role)
+		return 0, invalid("give admin, deployer or viewer", "there is no role %.80q", asked.Role)
 	case asked.Role == api.Admin && len(asked.Scopes) > 0:
 		return 0, invalid("leave the scopes out, or make it a deployer", "an admin is not limited to scopes")
 	case len(asked.Scopes) > api.MaxListEntries:

@@ -43,6 +43,8 @@ const (
 	FateJoined Fate = "joined"
 	// FateQuiet: it was asked to replace nothing, and comes with the next release.
 	FateQuiet Fate = "quiet"
+	// FateNextRun: it takes effect when the job runs next.
+	FateNextRun Fate = "next-run"
 	// FateUnchanged: there was nothing to do for it.
 	FateUnchanged Fate = "unchanged"
 	// FateDeleted: the object was deleted before it was done.
@@ -54,6 +56,7 @@ func History(events []api.Event) []Chapter {
 	var out []Chapter
 	var state settling
 	observed := map[int]bool{} // chapters that a settled status is about
+	idle := map[int]bool{}     // chapters of a job that wait for its next run
 	for _, e := range events {
 		var d api.EventData
 		_ = json.Unmarshal(e.Data, &d) // what can't be read has no details
@@ -68,9 +71,10 @@ func History(events []api.Event) []Chapter {
 				EventData: api.EventData{Kind: d.Kind, Scope: d.Scope, Name: d.Name, UID: d.UID}})
 		}
 		now := &out[len(out)-1]
-		if d.Release != "" && !turnsBack(d.Phase) {
+		if d.Release != "" && !turnsBack(d.Phase) && !now.worked() {
 			now.Release = d.Release
 		}
+		idle[len(out)-1] = d.Kind.HasRuns() && d.ObservedGeneration >= now.Generation && api.RunState(d.Phase).Ended()
 		state.after(action, d)
 		if action != api.EventStatusUpdated {
 			now.Outcomes = append(now.Outcomes, Outcome{
@@ -87,8 +91,16 @@ func History(events []api.Event) []Chapter {
 			next = &out[i+1]
 		}
 		out[i].Fate = out[i].fate(observed[i], next)
+		if out[i].Fate == FateUnderWay && idle[i] {
+			out[i].Fate = FateNextRun
+		}
 	}
 	return out
+}
+
+// worked reports whether the change was done: a later release is another one's, such as that of a tag that moved.
+func (c Chapter) worked() bool {
+	return slices.ContainsFunc(c.Outcomes, func(o Outcome) bool { return !o.Failed })
 }
 
 // turnsBack reports whether a rollout in this phase is on its way to an earlier release than the one that was asked

@@ -188,3 +188,43 @@ func TestARolledBackChangeKeepsItsRelease(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 }
+
+// TestAChangeOfAJobWaitsForItsRun: what mends a failed job isn't under way until the job runs.
+func TestAChangeOfAJobWaitsForItsRun(t *testing.T) {
+	event := func(action api.EventAction, data api.EventData) api.Event {
+		data.Kind = api.KindJob
+		raw, _ := json.Marshal(data)
+		return api.Event{Type: api.EventType(data.Kind, action), Data: raw}
+	}
+	events := []api.Event{
+		event(api.EventCreated, api.EventData{Generation: 1}),
+		event(api.EventFailed, api.EventData{ObservedGeneration: 1, Phase: string(api.RunFailed)}),
+		event(api.EventUpdated, api.EventData{Generation: 2}),
+		event(api.EventStatusUpdated, api.EventData{ObservedGeneration: 2, Phase: string(api.RunFailed), Release: "v2"}),
+	}
+	last := func() change.Fate { all := change.History(events); return all[len(all)-1].Fate }
+	if got := last(); got != change.FateNextRun {
+		t.Errorf("before its run: %q", got)
+	}
+	events = append(events, event(api.EventStatusUpdated,
+		api.EventData{ObservedGeneration: 2, Phase: string(api.RunRunning)}))
+	if got := last(); got != change.FateUnderWay {
+		t.Errorf("while it runs: %q", got)
+	}
+	events = append(events, event(api.EventReconciled,
+		api.EventData{ObservedGeneration: 2, Phase: string(api.RunSucceeded)}))
+	if got := last(); got != "" {
+		t.Errorf("after it: %q", got)
+	}
+}
+
+// TestTheReleaseOfAMovedTag: the release that follows a moved tag is that of its outcome, not of the change
+// that was done long before.
+func TestTheReleaseOfAMovedTag(t *testing.T) {
+	w := (&writes{}).declare(`{"image":"web"}`).observes(api.RolloutComplete, "v1", 1).
+		observes(api.RolloutProgressing, "v2", 2).observes(api.RolloutComplete, "v2", 3)
+	all := change.History(w.events)
+	if len(all) != 1 || all[0].Release != "v1" || len(all[0].Outcomes) != 2 || all[0].Outcomes[1].Release != "v2" {
+		t.Errorf("%+v", all)
+	}
+}

@@ -34,7 +34,12 @@ func (s *judged) blame(c conditions) {
 		s.Next += "; Ctrl-C is safe"
 	}
 	s.Message = cause.Message
-	if !strings.HasPrefix(cause.Message, c.ready.Message) {
+	ready, why, _ := strings.Cut(c.ready.Message, ": ")
+	switch {
+	case strings.HasPrefix(cause.Message, c.ready.Message):
+	case why != "" && strings.HasPrefix(cause.Message, why): // a cause is given once
+		s.Message = ready + ": " + cause.Message
+	default:
 		s.Message = c.ready.Message + ": " + cause.Message
 	}
 }

@@ -261,3 +261,20 @@ func TestGiveUpPods(t *testing.T) {
 		}
 	}
 }
+
+// TestACauseIsGivenOnce: what Ready says of the failure and Degraded says again stands in the message once.
+func TestACauseIsGivenOnce(t *testing.T) {
+	for ready, want := range map[string]string{
+		"2 of 2 replicas ready on v2: v3 failed": "2 of 2 replicas ready on v2: v3 failed, back on v2",
+		"1 of 2 replicas ready":                  "1 of 2 replicas ready: v3 failed, back on v2",
+		"1 of 2 replicas ready: as last seen":    "1 of 2 replicas ready: as last seen: v3 failed, back on v2",
+		"v3 failed":                              "v3 failed, back on v2",
+	} {
+		var s judged
+		s.blame(conditions{ready: api.Condition{Status: api.ConditionFalse, Message: ready},
+			degraded: api.Condition{Status: api.ConditionTrue, Message: "v3 failed, back on v2"}})
+		if s.Message != want {
+			t.Errorf("%q: %q, want %q", ready, s.Message, want)
+		}
+	}
+}

@@ -2,7 +2,10 @@ package compose
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,6 +58,14 @@ var (
 // explained returns the error of the reader in the words of Tend's other errors. The reader stops at the first fault;
 // what the schema of Compose refuses is found wherever it is.
 func explained(o Options, pieces []piece, cause error) error {
+	var absent *fs.PathError
+	if errors.As(cause, &absent) && errors.Is(absent, fs.ErrNotExist) {
+		for _, file := range o.Files {
+			if whole, err := filepath.Abs(file); err == nil && whole == absent.Path {
+				return &fs.PathError{Op: absent.Op, Path: file, Err: absent.Err}
+			}
+		}
+	}
 	if strings.Contains(cause.Error(), "validating ") {
 		var faults []Finding
 		for _, p := range pieces {

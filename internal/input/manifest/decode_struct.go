@@ -77,14 +77,27 @@ func (d *decoder) labels(n *node, known []property, path string, out map[string]
 			wanted = append(wanted, p)
 		}
 	}
-	if len(n.labels) != len(wanted) {
-		d.fail(n.at, path, "", "takes %d labels, not %d", len(wanted), len(n.labels))
+	switch {
+	case len(n.labels) == len(wanted):
+	case len(wanted) == 0:
+		d.fail(n.labels[0].at, path, "take it out; what it says may be a field in the block", "takes no label, not %q",
+			n.labels[0].text)
+		return
+	default:
+		d.fail(n.at, path, fmt.Sprintf("write its %s in quotes before the brace", wanted[0].name), "takes %d label, not %d",
+			len(wanted), len(n.labels))
 		return
 	}
 	for i, p := range wanted {
 		d.places[join(path, p.name)] = n.labels[i].at
 		out[p.name] = n.labels[i].text
 	}
+}
+
+// elsewhere are fields as Kubernetes, Compose or Nomad call them.
+var elsewhere = map[string]string{
+	"requests": "reservations", "environment": "env", "count": "replicas", "instances": "replicas", "args": "command",
+	"containerPort": "port",
 }
 
 func (d *decoder) unknown(f field, known []property, path string) {
@@ -104,7 +117,11 @@ func (d *decoder) unknown(f field, known []property, path string) {
 			what = "block"
 		}
 	}
-	d.fail(f.at, joinKey(path, f.key), suggest.Question(f.key, names), "there is no %s %q", what, f.key)
+	next := suggest.Question(f.key, names)
+	if here := elsewhere[f.key]; slices.Contains(names, here) {
+		next = fmt.Sprintf("did you mean %q?", here)
+	}
+	d.fail(f.at, joinKey(path, f.key), next, "there is no %s %q", what, f.key)
 }
 
 func join(path, name string) string {

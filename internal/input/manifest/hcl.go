@@ -64,6 +64,11 @@ func (r *hclReader) diagnostics(diags hcl.Diagnostics) {
 			r.faults.at(r.src, r.quote(at), "", "the quote opened here isn't closed on this line")
 			return
 		}
+		if oneLine[d.Summary] {
+			r.faults.at(r.src, r.span(at), "write each field and each block on a line of its own",
+				"a block on one line holds one field, and nothing follows it but its closing brace")
+			return
+		}
 		r.faults.at(r.src, r.span(at), "", "%s: %s", strings.ToLower(d.Summary), d.Detail)
 		return
 	}
@@ -71,6 +76,11 @@ func (r *hclReader) diagnostics(diags hcl.Diagnostics) {
 
 // unclosedQuote are HCL's names for a text whose quote isn't closed.
 var unclosedQuote = map[string]bool{"Invalid multi-line string": true, "Unterminated template string": true}
+
+// oneLine are HCL's names for a block on one line with more in it than one field.
+var oneLine = map[string]bool{
+	"Invalid single-argument block definition": true, "Argument definition required": true,
+}
 
 // quote returns the place of the quote that opens the text which a fault is in: the last one of its line that is open.
 func (r *hclReader) quote(at hcl.Range) span {

@@ -320,7 +320,7 @@ func TestWhatAnIngressWaitsFor(t *testing.T) {
 func TestANameThatNobodyCertifies(t *testing.T) {
 	for host, want := range map[string]string{
 		"shop.localhost": `use tls { provider = "internal" } for it`,
-		"shop.org":       "the name must resolve to this server",
+		"shop.org":       "let the name resolve to this server",
 	} {
 		l := newHarness(t)
 		l.object(web, api.DeploymentSpec{Ports: []string{"8000"}}, nil)
@@ -330,8 +330,8 @@ func TestANameThatNobodyCertifies(t *testing.T) {
 		})
 		l.pod("a", true)
 		status := l.look()
-		if c := api.FindCondition(status.Conditions, api.ConditionReady); !strings.Contains(c.Message, want) {
-			t.Errorf("%s: %s", host, c.Message)
+		if c := api.FindCondition(status.Conditions, api.ConditionDegraded); !strings.Contains(c.Next, want) {
+			t.Errorf("%s: %s; next: %s", host, c.Message, c.Next)
 		}
 	}
 }

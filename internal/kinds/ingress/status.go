@@ -158,6 +158,7 @@ func (o observed) trouble() api.Condition {
 	}
 	if certificate := o.certificate(); certificate != nil && certificate.Error != "" {
 		c.Reason, c.Message = api.ReasonCertificateFailed, o.certificateFault(certificate)
+		c.Next = o.nextStep(c.Reason)
 		return c
 	}
 	c.Status, c.Reason, c.Message = api.ConditionFalse, "AsExpected", ""
@@ -174,6 +175,8 @@ func (o observed) nextStep(reason string) string {
 		return "apply a deployment " + service + ", or correct `service`"
 	case api.ReasonNoReadyPods:
 		return "tend describe " + service
+	case api.ReasonCertificateFailed:
+		return o.certificateNext()
 	case api.ReasonNotListening:
 		if o.listener().Open {
 			return "stop what holds the port on that node, or start its agent with another (--ingress-http, --ingress-https); requests to the other nodes are served"
@@ -207,22 +210,12 @@ func (o observed) unreached() string {
 	return text
 }
 
-// certificateFault returns why the last attempt failed, and what to do.
+// certificateFault returns why the last attempt failed.
 func (o observed) certificateFault(c *api.CertificateStatus) string {
 	text, ended := c.Error, o.over(c)
 	if text == "" && ended {
 		text = "clients refuse the certificate, which ended " + c.NotAfter.UTC().Format(time.RFC3339)
 		c = &api.CertificateStatus{}
-	}
-	switch tls := o.spec.TLS; {
-	case tls.Certificate != "":
-		text += "; set the config keys again"
-	case tls.Provider == "internal":
-		text += "; it is tried again by itself"
-	case !hosts.Certifiable(o.spec.Host):
-		text += "; no public authority certifies such a name: use tls { provider = \"internal\" } for it"
-	default:
-		text += "; the name must resolve to this server, and ports 80 and 443 be reachable from outside; it is tried again by itself"
 	}
 	switch {
 	case c.NotAfter.IsZero():
@@ -232,6 +225,21 @@ func (o observed) certificateFault(c *api.CertificateStatus) string {
 		text += fmt.Sprintf(", and the one there is ends %s", c.NotAfter.UTC().Format(time.RFC3339))
 	}
 	return text
+}
+
+// certificateNext says what to do about it.
+func (o observed) certificateNext() string {
+	switch tls := o.spec.TLS; {
+	case tls == nil:
+		return ""
+	case tls.Certificate != "":
+		return "set the config keys again"
+	case tls.Provider == "internal":
+		return "it is tried again by itself"
+	case !hosts.Certifiable(o.spec.Host):
+		return "no public authority certifies such a name: use tls { provider = \"internal\" } for it"
+	}
+	return "let the name resolve to this server, and ports 80 and 443 be reached from outside; it is tried again by itself"
 }
 
 // over reports whether a certificate has expired. Certificates that are issued on demand each have their own expiry.

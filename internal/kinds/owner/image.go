@@ -41,6 +41,9 @@ func Image(answers []records.Read[api.ImageStatus], asked api.ImageRequest, cand
 	case asked.Build == nil && slices.ContainsFunc(candidates, func(node string) bool { return !tried[node] }):
 		return api.ImageStatus{}
 	}
+	if best.State == api.ImagePulling && best.Attempts > 0 && best.Progress <= 0 {
+		best.State = api.ImageFailed // the next attempt has brought nothing yet: the last one's failure stands
+	}
 	return best
 }
 

@@ -48,6 +48,8 @@ func TestAFailureCountsOnceAllHaveFailed(t *testing.T) {
 			State: state, Attempts: attempts}}
 	}
 	failed, both := answer("a", api.ImageFailed, 1), []string{"a", "b"}
+	arrives := answer("a", api.ImagePulling, 1)
+	arrives.Value.Progress = 12
 	built := request
 	built.Build = &api.ImageBuild{ID: "abc"}
 	for name, test := range map[string]struct {
@@ -67,6 +69,10 @@ func TestAFailureCountsOnceAllHaveFailed(t *testing.T) {
 			request, both, api.ImageFailed},
 		"both failed, and one tries again": {[]records.Read[api.ImageStatus]{failed, answer("b", api.ImagePulling, 1)},
 			request, both, api.ImageFailed},
+		"it tries again": {[]records.Read[api.ImageStatus]{answer("a", api.ImagePulling, 1)}, request, []string{"a"},
+			api.ImageFailed},
+		"it tries again, and gets some of it": {[]records.Read[api.ImageStatus]{arrives}, request, []string{"a"},
+			api.ImagePulling},
 		"the other has gone away": {[]records.Read[api.ImageStatus]{failed}, request, []string{"a"},
 			api.ImageFailed},
 		"a build fails alike on every node": {[]records.Read[api.ImageStatus]{failed}, built, both, api.ImageFailed},

@@ -31,12 +31,23 @@ func (o observed) nextStep(plan rollout.Plan) string {
 		return ""
 	case plan.Slot != "" && !o.known(plan.Slot): // its container is gone
 		return fmt.Sprintf("tend logs %s/%s --previous", o.ref.Scope, o.ref.Name)
+	case o.endedWell(plan):
+		return fmt.Sprintf("let its program stay, or declare what ends by itself as a job; tend logs %s/%s", o.ref.Scope,
+			o.ref.Name)
 	case !o.started(plan.Slot): // it has no output
 		return fmt.Sprintf("tend describe %s/%s", o.ref.Scope, o.ref.Name)
 	case o.ordered() && plan.Slot != "":
 		return fmt.Sprintf("tend logs %s.%s", o.ref.AppID(), plan.Slot)
 	}
 	return fmt.Sprintf("tend logs %s/%s", o.ref.Scope, o.ref.Name)
+}
+
+// endedWell reports whether the container of the failed slot ended by itself with exit code 0, as no crash does.
+func (o observed) endedWell(plan rollout.Plan) bool {
+	return slices.Contains([]string{api.ReasonCrashLoop, api.ReasonExited}, plan.Reason) &&
+		slices.ContainsFunc(o.tasks, func(t owner.Task) bool {
+			return t.Desired.Value.Slot == plan.Slot && t.Status != nil && t.Status.ExitCode != nil && *t.Status.ExitCode == 0
+		})
 }
 
 // known reports whether a task of a slot is left.

@@ -36,3 +36,23 @@ func TestWhatNeverRanHasNoOutput(t *testing.T) {
 		t.Errorf("the container is gone: %q, want %q", got, want)
 	}
 }
+
+// TestWhatEndsByItselfIsAJob: a program that ends with 0 did not crash, so its output isn't the next step alone.
+func TestWhatEndsByItselfIsAJob(t *testing.T) {
+	const logs = "tend logs prod/web"
+	for code, want := range map[int]string{
+		0: "let its program stay, or declare what ends by itself as a job; " + logs, 3: logs,
+	} {
+		task := api.Task{Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "a"}
+		status := &api.TaskStatus{RunningAt: time.Unix(1, 0), ExitCode: &code}
+		o := observed{ref: web, tasks: []owner.Task{{Desired: records.Read[api.Task]{Value: &task}, Status: status}}}
+		for _, reason := range []string{api.ReasonExited, api.ReasonCrashLoop} {
+			if got := o.nextStep(rollout.Plan{Reason: reason, Slot: "a"}); got != want {
+				t.Errorf("%s with exit code %d: %q, want %q", reason, code, got, want)
+			}
+		}
+		if got := o.nextStep(rollout.Plan{Reason: "LivenessFailed", Slot: "a"}); got != logs {
+			t.Errorf("stopped for its probe: %q", got)
+		}
+	}
+}

@@ -151,7 +151,7 @@ func TestAnOrdinalThatAPluginReplacesReadsTheBucketsAsTheyAre(t *testing.T) {
 }
 
 // TestAPluginThatStopsAPodIsLeftAlone: while its command runs, the pods it stops or removes stay so, and another object
-// is healed; then they run again.
+// is healed; then they run again. No event says that it failed: a planned promotion alarms nobody.
 func TestAPluginThatStopsAPodIsLeftAlone(t *testing.T) {
 	r := newDatabase(t)
 	r.engine.AddImage("web:1")
@@ -172,6 +172,11 @@ func TestAPluginThatStopsAPodIsLeftAlone(t *testing.T) {
 	call.ends()
 	r.until("they run again", func() bool { return r.container("prod-db.0").ID != "" && r.container("prod-db.1").ID != "" })
 	r.converged(db, 0)
+	failed, err := r.client.ListEvents(t.Context(), client.EventOptions{Kind: db.Kind, Scope: db.Scope, Name: db.Name,
+		Types: []string{string(api.EventFailed)}})
+	if err != nil || len(failed.Events) > 0 {
+		t.Errorf("%+v, %v", failed.Events, err)
+	}
 }
 
 // waits waits until the agent reports that a plugin is working on pods.

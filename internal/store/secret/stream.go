@@ -20,9 +20,25 @@ type Identities struct{ list []age.Identity }
 func ParseRecipients(text string) (Recipients, error) {
 	list, err := age.ParseRecipients(strings.NewReader(text))
 	if err != nil {
-		return Recipients{}, fmt.Errorf("%w: %w", ErrRecipient, err)
+		return Recipients{}, fmt.Errorf("%w: %s", ErrRecipient, recipientFault(text))
 	}
 	return Recipients{list}, nil
+}
+
+// recipientFault says which line of a text is not a recipient. It never repeats a secret key.
+func recipientFault(text string) string {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		_, err := age.ParseRecipients(strings.NewReader(line))
+		switch {
+		case line == "" || line[0] == '#' || err == nil:
+		case strings.HasPrefix(strings.ToUpper(line), "AGE-SECRET-KEY-"):
+			return "a secret key opens backups: give the public key that belongs to it (age-keygen -y FILE prints it)"
+		default:
+			return fmt.Sprintf("%.80q is not an age recipient: want a whole age1…, as age-keygen prints it", line)
+		}
+	}
+	return "want age1…, as age-keygen prints it"
 }
 
 // And returns both.

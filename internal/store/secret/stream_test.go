@@ -3,6 +3,7 @@ package secret
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -104,10 +105,17 @@ func opens(text []byte, with Identities, want string) error {
 	return err
 }
 
+func errorOf(_ Recipients, err error) string { return fmt.Sprint(err) }
+
 func TestRecipientsAndIdentitiesThatAreNone(t *testing.T) {
-	for _, text := range []string{"", "hello", "age1xyz", "AGE-SECRET-KEY-1QQQQ"} {
+	for _, text := range []string{"", "hello", "age1xyz", "# me\nage1xyz", "AGE-SECRET-KEY-1QQQQ"} {
 		if _, err := ParseRecipients(text); !errors.Is(err, ErrRecipient) {
 			t.Errorf("recipient %q: %v", text, err)
+		}
+		if wants := map[string]string{"hello": `"hello" is not an age recipient`, "# me\nage1xyz": `"age1xyz" is not`,
+			"AGE-SECRET-KEY-1QQQQ": "give the public key"}; !strings.Contains(errorOf(ParseRecipients(text)), wants[text]) ||
+			strings.Contains(errorOf(ParseRecipients(text)), "QQQQ") {
+			t.Errorf("recipient %q: %s", text, errorOf(ParseRecipients(text)))
 		}
 		if _, err := ParseIdentities(text); !errors.Is(err, ErrKeyFile) || text != "" && strings.Contains(err.Error(), text) {
 			t.Errorf("identity %q: %v; the error must not repeat a key", text, err)

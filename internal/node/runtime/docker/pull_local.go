@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,15 +23,28 @@ func (r *Runtime) pullFault(ctx context.Context, named reference.Named, err erro
 	var refused *runtime.RejectedError
 	switch {
 	case errors.As(fault, &passing) && passing.Reason == "RegistryUnreachable":
-		if said := missingTag(named, r.tags(ctx, named), "can't be reached"); said != "" {
-			passing.Detail = said
-		}
+		unreached(named, r.tags(ctx, named), passing)
 	case errors.As(fault, &refused) && (refused.Reason == "ImageNotFound" || refused.Reason == "Unauthorized"):
 		if said := missingTag(named, r.tags(ctx, named), "has none that this node may pull"); said != "" {
 			refused.Detail = said
 		}
 	}
 	return fault
+}
+
+// unreached says that an image is not here. One without a registry in its name may be meant to come from here: then the
+// next step is to make it, and not only to reach Docker Hub.
+func unreached(named reference.Named, tags []string, passing *runtime.TransientError) {
+	image, registry := reference.FamiliarString(named), reference.Domain(named)
+	said := missingTag(named, tags, "can't be reached")
+	if !strings.HasPrefix(image, registry+"/") {
+		cause := passing.Detail[strings.LastIndex(passing.Detail, ": ")+1:]
+		passing.Detail = cmp.Or(said, fmt.Sprintf("no image %s here, and %s can't be reached:%s", image, registry, cause))
+		passing.Next = fmt.Sprintf("correct the name or the tag, build the image on this node (docker build -t %s .), "+
+			"or let the node reach %s", image, registry)
+	} else if said != "" {
+		passing.Detail = said
+	}
 }
 
 // tags returns the tags of an image's repository that this node has, the newest first.

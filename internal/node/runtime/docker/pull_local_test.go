@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/distribution/reference"
+
+	"tend.dev/tend/internal/node/runtime"
 )
 
 func TestMissingTag(t *testing.T) {
@@ -24,5 +26,30 @@ func TestMissingTag(t *testing.T) {
 		if got := missingTag(named, tc.tags, "can't be reached"); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
+	}
+}
+
+// TestUnreached: the next step for an image that may be made here isn't the DNS of Docker Hub alone.
+func TestUnreached(t *testing.T) {
+	const raw = "pull image kit:99: dial tcp: lookup registry-1.docker.io: no such host"
+	for image, want := range map[string]runtime.TransientError{
+		"kit:99": {Detail: "no image kit:99 here, and docker.io can't be reached: no such host",
+			Next: "correct the name or the tag, build the image on this node (docker build -t kit:99 .), or let the node reach docker.io"},
+		"ghcr.io/a/kit:99": {Detail: raw, Next: "check the name ghcr.io and the node's DNS"},
+	} {
+		named, err := reference.ParseNormalizedNamed(image)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := runtime.TransientError{Detail: raw, Next: "check the name ghcr.io and the node's DNS"}
+		unreached(named, nil, &got)
+		if got != want {
+			t.Errorf("%s: %+v, want %+v", image, got, want)
+		}
+	}
+	named, _ := reference.ParseNormalizedNamed("kit:99")
+	other := runtime.TransientError{}
+	if unreached(named, []string{"1"}, &other); other.Detail != missingTag(named, []string{"1"}, "can't be reached") {
+		t.Errorf("with another tag: %+v", other)
 	}
 }

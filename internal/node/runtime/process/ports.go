@@ -13,6 +13,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/node/runtime"
 	"tend.dev/tend/internal/node/runtime/process/shim"
+	"tend.dev/tend/internal/platform/portowner"
 )
 
 // Ports that no manifest requests by number come from below the kernel's range for outgoing connections, so that a
@@ -83,9 +84,12 @@ func freePort(name, address string, taken map[int]bool) (int, error) {
 func portsFree(record shim.Record) error {
 	for _, port := range record.Ports {
 		if err := bindable(port.Protocol, port.HostIP, port.HostPort); errors.Is(err, syscall.EADDRINUSE) {
+			detail := fmt.Sprintf("port %d of %s is in use", port.HostPort, port.HostIP)
+			if owner, found := portowner.Of(port.HostPort); found && port.Protocol != "udp" {
+				detail += " by " + owner.String()
+			}
 			return &runtime.RejectedError{
-				Reason: "PortTaken", Detail: fmt.Sprintf("port %d of %s is in use", port.HostPort, port.HostIP),
-				Next: "stop what holds the port, or choose another one in ports",
+				Reason: "PortTaken", Detail: detail, Next: "stop what holds the port, or choose another one in ports",
 			}
 		}
 	}

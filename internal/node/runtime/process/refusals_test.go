@@ -4,6 +4,7 @@ package process
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -98,6 +99,9 @@ func TestRefusals(t *testing.T) {
 			var rejected *runtime.RejectedError
 			if !errors.As(err, &rejected) || rejected.Reason != tc.word || rejected.Next == "" {
 				t.Errorf("%s: %v, want %s", tc.reason, err, tc.word)
+			}
+			if me := fmt.Sprintf("(pid %d)", os.Getpid()); tc.word == "PortTaken" && !strings.Contains(rejected.Detail, me) {
+				t.Errorf("%s doesn't name who holds the port: %s", rejected.Detail, me)
 			}
 		})
 	}
