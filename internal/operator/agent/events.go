@@ -10,10 +10,10 @@ import (
 	"tend.dev/tend/internal/platform/delay"
 )
 
-// The bounds of events: the interval between batches, and how many events may wait.
+// The bounds of events: how long one waits for others of its batch, and how many events may wait.
 const (
-	flushEvery = time.Second
-	maxBuffer  = 1000
+	gather    = 200 * time.Millisecond
+	maxBuffer = 1000
 	// lastFlush bounds the time for sending the waiting events when the agent ends.
 	lastFlush = 5 * time.Second
 )
@@ -26,11 +26,11 @@ type buffer struct {
 	// whether any had no room: sending a too large one again would be useless.
 	dropped int
 	lacking bool
-	// full holds a token if a whole batch waits.
-	full chan struct{}
+	// some holds a token if an event waits, full if a whole batch does.
+	some, full chan struct{}
 }
 
-func newBuffer() *buffer { return &buffer{full: make(chan struct{}, 1)} }
+func newBuffer() *buffer { return &buffer{some: make(chan struct{}, 1), full: make(chan struct{}, 1)} }
 
 // add appends an event. If there is no room, it drops the oldest.
 func (b *buffer) add(event pull.Event) {
@@ -38,11 +38,17 @@ func (b *buffer) add(event pull.Event) {
 	defer b.mu.Unlock()
 	b.events = append(b.events, event)
 	b.trim()
+	notify(b.some)
 	if len(b.events) >= pull.MaxEvents {
-		select {
-		case b.full <- struct{}{}:
-		default:
-		}
+		notify(b.full)
+	}
+}
+
+// notify puts a token into a channel that has room for one.
+func notify(to chan struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
 	}
 }
 
@@ -86,6 +92,7 @@ func (b *buffer) putBack(batch []pull.Event) {
 	defer b.mu.Unlock()
 	b.events = append(batch, b.events...)
 	b.trim()
+	notify(b.some)
 }
 
 // sent records that a batch arrived. It reports whether no event waits any more and some had no room before.
@@ -111,22 +118,11 @@ func (a *Agent) Emit(event pull.Event) { a.buffer.add(event) }
 // Buffered returns how many events wait, and how many were dropped since none waited last.
 func (a *Agent) Buffered() (waiting, dropped int) { return a.buffer.state() }
 
-// sendEvents sends the waiting events once a second, or as soon as a batch is full, until ctx ends; then it sends the
+// sendEvents sends each event soon, together with those that follow within a moment, until ctx ends; then it sends the
 // rest.
 func (a *Agent) sendEvents(ctx context.Context) error {
-	ticker := time.NewTicker(flushEvery)
-	defer ticker.Stop()
 	again := newBackoff(a.Jitter)
-	for {
-		select {
-		case <-ticker.C:
-		case <-a.buffer.full:
-		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
-			defer cancel()
-			_, _ = a.flush(last) // unsent events are observed again after a restart
-			return nil
-		}
+	for a.gathered(ctx) {
 		failed, err := a.flush(ctx)
 		if err != nil {
 			return err
@@ -137,6 +133,28 @@ func (a *Agent) sendEvents(ctx context.Context) error {
 			continue // ctx has ended
 		}
 	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
+	defer cancel()
+	_, _ = a.flush(last) // unsent events are observed again after a restart
+	return nil
+}
+
+// gathered waits for an event, and a moment for others. It returns false if ctx has ended.
+func (a *Agent) gathered(ctx context.Context) bool {
+	select {
+	case <-a.buffer.some:
+	case <-ctx.Done():
+		return false
+	}
+	moment := time.NewTimer(gather)
+	defer moment.Stop()
+	select {
+	case <-moment.C:
+	case <-a.buffer.full:
+	case <-ctx.Done():
+		return false
+	}
+	return true
 }
 
 // flush sends all waiting events. failed is an error that may pass; err ends the agent.
