@@ -192,14 +192,14 @@ func (a *Agent) request(ctx context.Context, do func(token string) error) error 
 		}
 	}
 	switch status := statusOf(err); {
-	case err == nil || status == http.StatusNotFound || status == http.StatusConflict:
-		a.report(Health{Connected: true, Authenticated: true})
 	case status == http.StatusUnauthorized:
 		a.report(Health{Connected: true, Reason: err.Error()})
 		return errors.Join(ErrUnauthorized, err)
 	case status == http.StatusForbidden:
 		a.report(Health{Connected: true, Reason: err.Error()})
 		return errors.Join(ErrForbidden, err)
+	case err == nil || status != 0 && status < http.StatusInternalServerError:
+		a.report(Health{Connected: true, Authenticated: true}) // it is also there if it asks to wait
 	case ctx.Err() == nil:
 		a.report(Health{Authenticated: true, Reason: err.Error()})
 	}
