@@ -59,8 +59,9 @@ func (b *buffer) trim() {
 	}
 }
 
-// take removes the next batch, which fits into one request, and the events that are too large for any request.
-func (b *buffer) take() (batch, tooLarge []pull.Event) {
+// take removes the next batch, which fits into one request, and the events that are too large for any request. more
+// says whether others wait already.
+func (b *buffer) take() (batch, tooLarge []pull.Event, more bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	envelope, n := sizeOf(pull.Events{Events: []pull.Event{}}), 0
@@ -77,7 +78,7 @@ func (b *buffer) take() (batch, tooLarge []pull.Event) {
 	}
 	b.events = b.events[n:]
 	b.dropped += len(tooLarge)
-	return batch, tooLarge
+	return batch, tooLarge, len(b.events) > 0
 }
 
 // sizeOf returns the size of a value's JSON in bytes.
@@ -157,10 +158,11 @@ func (a *Agent) gathered(ctx context.Context) bool {
 	return true
 }
 
-// flush sends all waiting events. failed is an error that may pass; err ends the agent.
+// flush sends the events that wait now. failed is an error that may pass; err ends the agent.
 func (a *Agent) flush(ctx context.Context) (failed, err error) {
-	for {
-		batch, tooLarge := a.buffer.take()
+	for more := true; more; {
+		var batch, tooLarge []pull.Event
+		batch, tooLarge, more = a.buffer.take()
 		for _, event := range tooLarge {
 			a.Logger.WarnContext(ctx, "an event is too large for a request, and is dropped",
 				"kind", event.ResourceRef.Kind, "name", event.ResourceRef.Name)
@@ -183,4 +185,5 @@ func (a *Agent) flush(ctx context.Context) (failed, err error) {
 			a.Logger.WarnContext(ctx, "events were refused, and are dropped", "count", len(batch), "error", err)
 		}
 	}
+	return nil, nil
 }
