@@ -155,8 +155,8 @@ func TestForeignController(t *testing.T) {
 	}
 }
 
-// TestANewInstanceHasFewEvents: that nothing is the matter with a new instance is no Event, nor after a restart of the
-// operator. That something has become well again is one.
+// TestANewInstanceHasFewEvents: a new instance with which nothing is the matter has no Event about that, also after a
+// restart of the operator. One that has become well again has.
 func TestANewInstanceHasFewEvents(t *testing.T) {
 	reasons := func(events []Event) string {
 		var all []string
