@@ -26,7 +26,8 @@ import (
 )
 
 // TestWritesPerInstance: an operator of its own process writes each child once, and the status of an instance twice at
-// most, until the instance is ready. Flux reports once here: each of its reports may change a condition.
+// most, with four Events, until the instance is ready. Flux reports once here: each of its reports may change a
+// condition.
 func TestWritesPerInstance(t *testing.T) {
 	const count = 20
 	w := newWorld(t)
@@ -36,7 +37,7 @@ func TestWritesPerInstance(t *testing.T) {
 	writes := w.writes("first")
 	for kind, most := range map[string]int{
 		"patch helmreleases": 1, "patch helmrepositories": 1, "patch applicationinstances": 1,
-		"patch applicationinstances/status": 2,
+		"patch applicationinstances/status": 2, "create events": 4,
 	} {
 		if n := writes[kind]; n == 0 || n > most*count {
 			t.Errorf("%s: %d writes for %d instances, want at most %d each", kind, n, count, most)

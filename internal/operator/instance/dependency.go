@@ -30,7 +30,7 @@ func (r *Reconciler) dependencies(
 			continue
 		}
 		seen[name] = true
-		on, err := r.read(ctx, reconcile.Request{
+		on, err := readInstance(ctx, r.Client, reconcile.Request{
 			NamespacedName: types.NamespacedName{Namespace: instance.Namespace, Name: name},
 		})
 		if err != nil {

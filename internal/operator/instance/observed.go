@@ -29,6 +29,8 @@ type Observed struct {
 	Refused []Refusal
 	// Health is the last reading of the release's objects for Flux's present report; nil if there is none.
 	Health map[health.Entry]health.Health
+	// ValuesChanged is when a change of an object with values was noticed of which Flux doesn't know yet, or empty.
+	ValuesChanged string
 	// Failure is another reason why the API server refused an object in this reconcile; empty if it accepted all.
 	Failure string
 }

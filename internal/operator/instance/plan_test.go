@@ -154,3 +154,37 @@ func TestForeignController(t *testing.T) {
 		t.Errorf("Blocked=%s/%s, applies %d", c.Status, c.Reason, len(result.Apply))
 	}
 }
+
+// TestANewInstanceHasFewEvents: a new instance with which nothing is the matter has no Event about that, also after a
+// restart of the operator. One that has become well again has.
+func TestANewInstanceHasFewEvents(t *testing.T) {
+	reasons := func(events []Event) string {
+		var all []string
+		for _, e := range events {
+			all = append(all, e.Condition.Type+"/"+e.Reason)
+		}
+		slices.Sort(all)
+		return strings.Join(all, " ")
+	}
+	instance := web()
+	result := Plan(instance, &Observed{}, noon)
+	if got, want := reasons(result.Events), "Ready/Reconciling Reconciling/HelmReleaseInstalling"; got != want {
+		t.Errorf("at first: %q, want %q", got, want)
+	}
+	if got, want := reasons(eventsOf(result.Status.Conditions)), reasons(result.Events); got != want {
+		t.Errorf("after a restart: %q, want %q", got, want)
+	}
+	instance.Status = result.Status
+	failed := applied(t, instance, flux("Ready=False/InstallFailed", "Released=False/InstallFailed", "Stalled=True/RetriesExceeded"),
+		flux("Ready=True/Succeeded"))
+	instance.Status = Plan(instance, failed, noon.Add(time.Minute)).Status
+	ready := applied(t, instance, flux("Ready=True/UpgradeSucceeded"), flux("Ready=True/Succeeded"))
+	result = Plan(instance, ready, noon.Add(2*time.Minute))
+	want := "Degraded/Recovered Ready/HelmReleaseReady"
+	if got := reasons(result.Events); got != want {
+		t.Errorf("well again: %q, want %q", got, want)
+	}
+	if got := reasons(eventsOf(result.Status.Conditions)); got != want+" Reconciling/Stable" {
+		t.Errorf("well again, after a restart: %q, want %q", got, want)
+	}
+}

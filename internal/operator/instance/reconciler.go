@@ -34,7 +34,7 @@ import (
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=get;create;patch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 
-// Reconciler reconciles ApplicationInstances. All fields but Policy, Live and Trees are required.
+// Reconciler reconciles ApplicationInstances. All fields but Policy, Live, Trees and References are required.
 type Reconciler struct {
 	// Client reads and writes. Instances and Flux's kinds are unstructured, in a cache that has the client's own
 	// writes.
@@ -51,13 +51,15 @@ type Reconciler struct {
 	Events *transition.Recorder
 	// Trees reads the objects of releases. Without it their health isn't known.
 	Trees *health.Trees
+	// References notices changes of objects with values. Without it Flux does, within minutes.
+	References *References
 	// Now returns the time.
 	Now func() time.Time
 }
 
 // Reconcile takes all steps for one instance that need no waiting.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	instance, err := r.read(ctx, request)
+	instance, err := readInstance(ctx, r.Client, request)
 	if err != nil || instance == nil {
 		if err == nil {
 			r.Trees.Forget(request.NamespacedName)
@@ -93,6 +95,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err := r.ask(ctx, result.Request); err != nil {
 		return reconcile.Result{}, err
 	}
+	r.References.Asked(request.NamespacedName, result.Request.Changed)
 	r.watchTree(instance, result.Tree)
 	if err := r.report(ctx, instance, result); err != nil {
 		return reconcile.Result{}, err
@@ -104,10 +107,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{RequeueAfter: result.After}, failure
 }
 
-// read returns the instance, or nil if it doesn't exist.
-func (r *Reconciler) read(ctx context.Context, request reconcile.Request) (*appsv1alpha1.ApplicationInstance, error) {
+// readInstance returns an instance, or nil if it doesn't exist.
+func readInstance(
+	ctx context.Context, from client.Reader, request reconcile.Request,
+) (*appsv1alpha1.ApplicationInstance, error) {
 	stored := object(kindInstance, "", "")
-	if err := r.Client.Get(ctx, request.NamespacedName, stored); err != nil {
+	if err := from.Get(ctx, request.NamespacedName, stored); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	instance := &appsv1alpha1.ApplicationInstance{}
@@ -216,6 +221,7 @@ func (r *Reconciler) observe(ctx context.Context, instance *appsv1alpha1.Applica
 		observed.ClusterID = labelled(observed.Children)
 	}
 	observed.Health = r.readings(instance, observed)
+	observed.ValuesChanged = r.References.Changed(client.ObjectKeyFromObject(instance))
 	observed.Upgrade, err = r.upgrade(ctx, instance)
 	return observed, err
 }

@@ -13,6 +13,7 @@ import (
 
 	"tend.dev/tend/internal/operator/apply"
 	"tend.dev/tend/internal/operator/identity"
+	"tend.dev/tend/internal/operator/window"
 )
 
 // Request asks Flux to reconcile objects now.
@@ -21,13 +22,19 @@ type Request struct {
 	Objects []*unstructured.Unstructured
 	// Annotations make the request.
 	Annotations map[string]string
+	// Changed is the Observed.ValuesChanged that the request is about, or empty.
+	Changed string
 }
 
 // request passes a reconcile request on to Flux, once for each value: Flux fetches the source, reconciles the release
 // and resets its failure count. The request waits for pending changes and for the maintenance window.
 func (p *planner) request(children []*unstructured.Unstructured) {
 	at := p.instance.Annotations[identity.AnnotationRequestedAt]
-	if at == "" || at == p.result.Status.LastHandledReconcileAt || p.held != "" || len(p.result.Apply) > 0 {
+	if p.held != "" || len(p.result.Apply) > 0 {
+		return
+	}
+	if at == "" || at == p.result.Status.LastHandledReconcileAt {
+		p.readValues(children[1])
 		return
 	}
 	p.result.Status.LastHandledReconcileAt = at
@@ -40,6 +47,21 @@ func (p *planner) request(children []*unstructured.Unstructured) {
 		if live != nil && live.GetDeletionTimestamp() == nil {
 			p.result.Request.Objects = append(p.result.Request.Objects, live)
 		}
+	}
+}
+
+// readValues has Flux read a release's values again after a change of them. Outside of the maintenance window it is
+// left to Flux when it does.
+func (p *planner) readValues(release *unstructured.Unstructured) {
+	declared, err := window.Of(p.instance.Annotations)
+	live := p.observed.child(kindHelmRelease, release.GetName())
+	if p.observed.ValuesChanged == "" || err != nil || !declared.Opens(p.now).IsZero() || live == nil ||
+		live.GetDeletionTimestamp() != nil {
+		return
+	}
+	p.result.Request = Request{
+		Objects: []*unstructured.Unstructured{live}, Changed: p.observed.ValuesChanged,
+		Annotations: map[string]string{identity.AnnotationRequestedAt: p.observed.ValuesChanged},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/flowcontrol"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -75,19 +76,38 @@ func Add(mgr manager.Manager, opts Options) error {
 	if err != nil {
 		return err
 	}
-	err = controlled.WatchesRawSource(source.Func(trees.Changes)).Complete(&Reconciler{
+	references, err := addReferences(mgr)
+	if err != nil {
+		return err
+	}
+	controlled = controlled.WatchesRawSource(source.Func(trees.Changes)).WatchesRawSource(source.Func(references.Changes))
+	err = controlled.Complete(&Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), ClusterID: opts.ClusterID, Policy: opts.Policy, Now: time.Now,
 		Events: &transition.Recorder{
 			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Reporter: identity.FieldManager, ClusterID: opts.ClusterID,
 			Now: time.Now,
 		},
-		Trees:  trees,
+		Trees: trees, References: references,
 		Served: func(kind schema.GroupVersionKind) bool { return served[kind].Served() },
 	})
 	if err != nil {
 		return fmt.Errorf("add the controller of ApplicationInstances: %w", err)
 	}
 	return nil
+}
+
+// addReferences adds the controller that looks at objects with values to a manager, and returns what it notices.
+func addReferences(mgr manager.Manager) (*References, error) {
+	limit := flowcontrol.NewTokenBucketRateLimiter(looksPerSec, looksAtOnce)
+	references := &References{Live: mgr.GetAPIReader(), Instances: mgr.GetClient(), Wait: limit.Wait, Now: time.Now}
+	err := ctrl.NewControllerManagedBy(mgr).Named("values").
+		For(object(kindInstance, "", ""), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WithOptions(controller.Options{ReconciliationTimeout: time.Minute}).
+		Complete(references)
+	if err != nil {
+		return nil, fmt.Errorf("add the controller that notices changes of values: %w", err)
+	}
+	return references, nil
 }
 
 // watches maps events to instances.

@@ -37,20 +37,33 @@ func sorted(status appsv1alpha1.ApplicationInstanceStatus) appsv1alpha1.Applicat
 	return status
 }
 
-// eventsOf returns the events that led to the given conditions.
+// eventsOf returns the events that led to the given conditions. Those that are the oldest were the first ones.
 func eventsOf(conditions []metav1.Condition) (events []Event) {
+	if len(conditions) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(conditions, func(a, b metav1.Condition) int {
+		return a.LastTransitionTime.Compare(b.LastTransitionTime.Time)
+	}).LastTransitionTime
 	for _, c := range conditions {
-		event, _ := eventOf(nil, c)
-		events = append(events, event)
+		before := &metav1.Condition{}
+		if c.LastTransitionTime.Equal(&first) {
+			before = nil
+		}
+		if event, ok := eventOf(before, c); ok {
+			events = append(events, event)
+		}
 	}
 	return events
 }
 
-// eventOf returns the event of a condition that is new, or whose status or reason changed.
+// eventOf returns the event of a condition that is new, or whose status or reason changed. A new instance has none about
+// what it never had.
 func eventOf(old *metav1.Condition, c metav1.Condition) (Event, bool) {
 	bad := c.Type == appsv1alpha1.ConditionDegraded || c.Type == appsv1alpha1.ConditionBlocked
 	positive := c.Type == appsv1alpha1.ConditionReady
-	if old != nil && old.Status == c.Status && old.Reason == c.Reason {
+	if old != nil && old.Status == c.Status && old.Reason == c.Reason ||
+		old == nil && !positive && c.Status == metav1.ConditionFalse {
 		return Event{}, false
 	}
 	message := fmt.Sprintf("%s is %s", c.Type, c.Status)

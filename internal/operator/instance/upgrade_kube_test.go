@@ -74,6 +74,9 @@ func TestUpgradeHoldsUntilTheSpecChanges(t *testing.T) {
 	if instance, err = w.instance(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	if applied := instance.Status.LastAppliedChart; applied == nil || applied.Version != "5.0.0" {
+		t.Errorf("the status names the chart %+v, 5.0.0 is installed", applied)
+	}
 	instance.Spec.Chart.Version = "6.0.0"
 	if err := w.user.Update(t.Context(), instance); err != nil {
 		t.Fatal(err)

@@ -288,10 +288,10 @@ func TestANetworkFailureIsNoRefusal(t *testing.T) {
 	w.tend.says("ready after it is back", object, isReady(1, "HelmReleaseReady"))
 }
 
-// TestADeletedClusterGoes: its puller ends, and then its finalizer is removed.
+// TestADeletedClusterGoes: its puller ends, and then its finalizer is removed. What it delivered keeps the cluster's
+// label, and nothing is applied again for lack of one.
 func TestADeletedClusterGoes(t *testing.T) {
-	w := newWorld(t)
-	w.connect()
+	w, _ := delivered(t)
 	declared, err := w.cluster(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -305,4 +305,21 @@ func TestADeletedClusterGoes(t *testing.T) {
 		}
 		return nil
 	})
+	w.patch(`{"spec":{"timeout":"7m"}}`) // the operator reconciles the instance without a Cluster
+	kubetest.Eventually(t, "the change of the release", func(ctx context.Context) error {
+		release, err := w.get(ctx, helmRelease, "web")
+		if err != nil {
+			return err
+		}
+		timeout, _, _ := unstructured.NestedString(release.Object, "spec", "timeout")
+		if label := release.GetLabels()[identity.LabelClusterID]; timeout != "7m" || label != w.name {
+			return fmt.Errorf("its timeout is %q, its label %q", timeout, label)
+		}
+		return nil
+	})
+	if applied := w.Writes(t, func(write kubetest.Write) bool {
+		return write.Agent == w.agent() && write.Resource == "ocirepositories" && write.Namespace == w.namespace
+	}); len(applied) != 1 {
+		t.Errorf("the source, which did not change, was written %d times: %+v", len(applied), applied)
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,11 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
@@ -49,7 +46,10 @@ func TestLogsOfAnApplication(t *testing.T) {
 	if r == nil || r.Reason != pull.RefusedNotEnabled || len(kubelet.list()) > 0 {
 		t.Fatalf("without the role: %+v, the kubelet was asked for %v", r, kubelet.list())
 	}
-	w.allowLogs()
+	operator := w.allow("logs")
+	kubetest.Eventually(t, "the role for logs", func(ctx context.Context) error {
+		return operator.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "stranger"}, &corev1.Pod{})
+	})
 	answer := w.askLogs(object, pull.Query{Tail: 10})
 	if got, want := shownOf(answer), []string{"web-1-a/app: hello from web-1-a", "web-1-a/sidecar: hello from web-1-a"}; !slices.Equal(got, want) {
 		t.Fatalf("%v, want %v (%+v)", got, want, answer.Refusal)
@@ -221,35 +221,4 @@ func (w *world) runsPods() {
 			w.Fatal(err)
 		}
 	}
-}
-
-// allowLogs gives the operator the optional role, and waits until the API server knows.
-func (w *world) allowLogs() {
-	w.Helper()
-	text, err := os.ReadFile("../../../deploy/operator/logs/role.yaml")
-	if err != nil {
-		w.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(text), "apiVersion")
-	documents := strings.Split("apiVersion"+rest, "\n---\n")
-	role, binding := &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{}
-	if len(documents) != 2 ||
-		yaml.UnmarshalStrict([]byte(documents[0]), role) != nil ||
-		yaml.UnmarshalStrict([]byte(documents[1]), binding) != nil {
-		w.Fatalf("the role for logs has %d documents, want a ClusterRole and its binding", len(documents))
-	}
-	role.Name, binding.Name, binding.RoleRef.Name = w.namespace+"-logs", w.namespace+"-logs", w.namespace+"-logs"
-	binding.Subjects[0].Namespace = w.namespace
-	for _, object := range []client.Object{role, binding} {
-		if err := w.user.Create(w.Context(), object); err != nil {
-			w.Fatal(err)
-		}
-	}
-	operator, err := client.New(w.connection, client.Options{Scheme: kubetest.Scheme()})
-	if err != nil {
-		w.Fatal(err)
-	}
-	kubetest.Eventually(w, "the role for logs", func(ctx context.Context) error {
-		return operator.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "stranger"}, &corev1.Pod{})
-	})
 }

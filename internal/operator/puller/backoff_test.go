@@ -33,6 +33,10 @@ func TestBackoff(t *testing.T) {
 		b.plane.answer = func(*http.Request) (int, string) { return http.StatusTooManyRequests, "7" }
 		b.plane.mu.Unlock()
 		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if last := b.health[len(b.health)-1]; !last.Connected || !last.Authenticated {
+			b.Errorf("a control plane that asks to wait has answered: %+v", last)
+		}
 		b.plane.mu.Lock()
 		n := len(b.plane.asked)
 		last := b.plane.asked[n-1] - b.plane.asked[n-2]

@@ -9,17 +9,21 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
 	"tend.dev/tend/internal/platform/delay"
 )
 
-// The intervals of comparing, and a bound: how often everything is compared without a notice, how often to check for
-// room among the events, and how many of them may wait before another is added.
+// The intervals of comparing, and its bounds: how often everything is compared without a notice, how often to check for
+// room among the events, how many of them may wait before another is added, and how many resources are compared at a
+// time. A comparison waits for the cache, or for the API server.
 const (
 	sweepEvery = time.Minute
 	roomEvery  = 200 * time.Millisecond
 	room       = 500
+	comparing  = 8
 )
 
 // intents holds the manifests to compare the cluster with: those of finished jobs.
@@ -78,17 +82,18 @@ func (i *intents) mark(name api.ClusterResource) {
 	}
 }
 
-// next returns a resource to compare, or false.
-func (i *intents) next() (name api.ClusterResource, is intent, ok bool) {
+// next returns the resources to compare, each with what was applied.
+func (i *intents) next() map[api.ClusterResource]intent {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	due := map[api.ClusterResource]intent{}
 	for name := range i.changed {
-		delete(i.changed, name)
 		if found := i.by[name]; found != nil {
-			return name, *found, true
+			due[name] = *found
 		}
 	}
-	return name, is, false
+	clear(i.changed)
+	return due
 }
 
 // sweep schedules all resources for comparing.
@@ -158,20 +163,30 @@ func (p *Puller) compareChanged(ctx context.Context) error {
 		}
 	}
 	for {
-		name, is, ok := p.intents.next()
-		if !ok {
+		due := p.intents.next()
+		if len(due) == 0 {
 			return nil
 		}
-		state, seen, err := p.Applier.Compare(ctx, is.manifest)
-		if err != nil { // the next sweep tries again
-			p.Logger.WarnContext(ctx, "a resource can't be compared", "resource", name.Kind+"/"+name.Namespace+"/"+name.Name, "error", err)
-			continue
+		all, ctx := errgroup.WithContext(ctx)
+		all.SetLimit(comparing)
+		for name, is := range due {
+			all.Go(func() error { return p.compare(ctx, name, is) })
 		}
-		state.Key = is.key
-		if err := p.say(ctx, name, is, state, seen); err != nil {
+		if err := all.Wait(); err != nil {
 			return err
 		}
 	}
+}
+
+// compare compares a resource with what was applied, and reports the result.
+func (p *Puller) compare(ctx context.Context, name api.ClusterResource, is intent) error {
+	state, seen, err := p.Applier.Compare(ctx, is.manifest)
+	if err != nil { // the next sweep tries again
+		p.Logger.WarnContext(ctx, "a resource can't be compared", "resource", name.Kind+"/"+name.Namespace+"/"+name.Name, "error", err)
+		return nil
+	}
+	state.Key = is.key
+	return p.say(ctx, name, is, state, seen)
 }
 
 // say reports a state unless it is the last reported one. It waits while many events wait, because none may be dropped.

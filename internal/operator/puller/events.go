@@ -10,10 +10,10 @@ import (
 	"tend.dev/tend/internal/platform/delay"
 )
 
-// The bounds of events: the interval between batches, and how many events may wait.
+// The bounds of events: how long one waits for others of its batch, and how many events may wait.
 const (
-	flushEvery = time.Second
-	maxBuffer  = 1000
+	gather    = 200 * time.Millisecond
+	maxBuffer = 1000
 	// lastFlush bounds the time for sending the waiting events when the puller ends.
 	lastFlush = 5 * time.Second
 )
@@ -26,11 +26,11 @@ type buffer struct {
 	// whether any had no room: sending a too large one again would be useless.
 	dropped int
 	lacking bool
-	// full holds a token if a whole batch waits.
-	full chan struct{}
+	// some holds a token if an event waits, full if a whole batch does.
+	some, full chan struct{}
 }
 
-func newBuffer() *buffer { return &buffer{full: make(chan struct{}, 1)} }
+func newBuffer() *buffer { return &buffer{some: make(chan struct{}, 1), full: make(chan struct{}, 1)} }
 
 // add appends an event. If there is no room, it drops the oldest.
 func (b *buffer) add(event pull.Event) {
@@ -38,11 +38,17 @@ func (b *buffer) add(event pull.Event) {
 	defer b.mu.Unlock()
 	b.events = append(b.events, event)
 	b.trim()
+	notify(b.some)
 	if len(b.events) >= pull.MaxEvents {
-		select {
-		case b.full <- struct{}{}:
-		default:
-		}
+		notify(b.full)
+	}
+}
+
+// notify puts a token into a channel that has room for one.
+func notify(to chan struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
 	}
 }
 
@@ -53,8 +59,9 @@ func (b *buffer) trim() {
 	}
 }
 
-// take removes the next batch, which fits into one request, and the events that are too large for any request.
-func (b *buffer) take() (batch, tooLarge []pull.Event) {
+// take removes the next batch, which fits into one request, and the events that are too large for any request. more
+// says whether others wait already.
+func (b *buffer) take() (batch, tooLarge []pull.Event, more bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	envelope, n := sizeOf(pull.Events{Events: []pull.Event{}}), 0
@@ -71,7 +78,7 @@ func (b *buffer) take() (batch, tooLarge []pull.Event) {
 	}
 	b.events = b.events[n:]
 	b.dropped += len(tooLarge)
-	return batch, tooLarge
+	return batch, tooLarge, len(b.events) > 0
 }
 
 // sizeOf returns the size of a value's JSON in bytes.
@@ -86,6 +93,7 @@ func (b *buffer) putBack(batch []pull.Event) {
 	defer b.mu.Unlock()
 	b.events = append(batch, b.events...)
 	b.trim()
+	notify(b.some)
 }
 
 // sent records that a batch arrived. It reports whether no event waits any more and some had no room before.
@@ -111,22 +119,11 @@ func (p *Puller) Emit(event pull.Event) { p.buffer.add(event) }
 // Buffered returns how many events wait, and how many were dropped since none waited last.
 func (p *Puller) Buffered() (waiting, dropped int) { return p.buffer.state() }
 
-// sendEvents sends the waiting events once a second, or as soon as a batch is full, until ctx ends; then it sends the
+// sendEvents sends each event soon, together with those that follow within a moment, until ctx ends; then it sends the
 // rest.
 func (p *Puller) sendEvents(ctx context.Context) error {
-	ticker := time.NewTicker(flushEvery)
-	defer ticker.Stop()
 	again := newBackoff(p.Jitter)
-	for {
-		select {
-		case <-ticker.C:
-		case <-p.buffer.full:
-		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
-			defer cancel()
-			_, _ = p.flush(last) // unsent events are observed again after a restart
-			return nil
-		}
+	for p.gathered(ctx) {
 		failed, err := p.flush(ctx)
 		if err != nil {
 			return err
@@ -137,12 +134,35 @@ func (p *Puller) sendEvents(ctx context.Context) error {
 			continue // ctx has ended
 		}
 	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
+	defer cancel()
+	_, _ = p.flush(last) // unsent events are observed again after a restart
+	return nil
 }
 
-// flush sends all waiting events. failed is an error that may pass; err ends the puller.
+// gathered waits for an event, and a moment for others. It returns false if ctx has ended.
+func (p *Puller) gathered(ctx context.Context) bool {
+	select {
+	case <-p.buffer.some:
+	case <-ctx.Done():
+		return false
+	}
+	moment := time.NewTimer(gather)
+	defer moment.Stop()
+	select {
+	case <-moment.C:
+	case <-p.buffer.full:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+// flush sends the events that wait now. failed is an error that may pass; err ends the puller.
 func (p *Puller) flush(ctx context.Context) (failed, err error) {
-	for {
-		batch, tooLarge := p.buffer.take()
+	for more := true; more; {
+		var batch, tooLarge []pull.Event
+		batch, tooLarge, more = p.buffer.take()
 		for _, event := range tooLarge {
 			p.Logger.WarnContext(ctx, "an event is too large for a request, and is dropped",
 				"kind", event.ResourceRef.Kind, "name", event.ResourceRef.Name)
@@ -165,4 +185,5 @@ func (p *Puller) flush(ctx context.Context) (failed, err error) {
 			p.Logger.WarnContext(ctx, "events were refused, and are dropped", "count", len(batch), "error", err)
 		}
 	}
+	return nil, nil
 }

@@ -46,8 +46,8 @@ func TestBatchesFitARequest(t *testing.T) {
 	})
 }
 
-// TestEvents: a batch is sent each second, or at once when it is full. Events that can't be sent wait in order; the
-// oldest are dropped if there is no room. The rest is sent at the end.
+// TestEvents: an event is sent within 200 ms, with those that followed it, or at once when a batch is full. Events that
+// can't be sent wait in order; the oldest are dropped if there is no room. The rest is sent at the end.
 func TestEvents(t *testing.T) {
 	inBench(t, func(b *bench) {
 		emit := func(from, to int) {
@@ -55,8 +55,15 @@ func TestEvents(t *testing.T) {
 				b.puller.Emit(pull.Event{EventKey: fmt.Sprint(i)})
 			}
 		}
-		emit(0, 3)
-		time.Sleep(1500 * time.Millisecond)
+		emit(0, 2)
+		time.Sleep(100 * time.Millisecond)
+		emit(2, 3)
+		time.Sleep(100 * time.Millisecond)
+		synctest.Wait()
+		if got := fmt.Sprint(b.plane.events); got != "[3]" {
+			b.Errorf("after 200 ms: batches %s", got)
+		}
+		time.Sleep(time.Minute)
 		emit(3, 3+pull.MaxEvents)
 		synctest.Wait()
 		if got := fmt.Sprint(b.plane.events); got != "[3 100]" {

@@ -116,6 +116,8 @@ type resources struct {
 	made int
 	// slow keeps deleted resources in the cluster.
 	slow bool
+	// takes is the time of a comparison.
+	takes time.Duration
 }
 
 func newResources() *resources {
@@ -173,6 +175,7 @@ func (c *resources) Compare(_ context.Context, manifest json.RawMessage) (pull.S
 	if err != nil {
 		return pull.State{}, task.ref, err
 	}
+	<-time.After(c.takes)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	seen := c.have[task.ref]

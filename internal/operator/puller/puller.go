@@ -192,14 +192,14 @@ func (p *Puller) request(ctx context.Context, do func(token string) error) error
 		}
 	}
 	switch status := statusOf(err); {
-	case err == nil || status == http.StatusNotFound || status == http.StatusConflict:
-		p.report(Health{Connected: true, Authenticated: true})
 	case status == http.StatusUnauthorized:
 		p.report(Health{Connected: true, Reason: err.Error()})
 		return errors.Join(ErrUnauthorized, err)
 	case status == http.StatusForbidden:
 		p.report(Health{Connected: true, Reason: err.Error()})
 		return errors.Join(ErrForbidden, err)
+	case err == nil || status != 0 && status < http.StatusInternalServerError:
+		p.report(Health{Connected: true, Authenticated: true}) // it is also there if it asks to wait
 	case ctx.Err() == nil:
 		p.report(Health{Authenticated: true, Reason: err.Error()})
 	}

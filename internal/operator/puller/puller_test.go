@@ -224,6 +224,7 @@ func TestANamespaceOfThreeHundredIsDeleted(t *testing.T) {
 			}
 			b.plane.delivered = append(b.plane.delivered, job)
 		}
+		b.cluster.takes = 20 * time.Millisecond // what follows is much less than all of them take one after the other
 		b.start()
 		time.Sleep(10 * time.Second)
 		synctest.Wait()

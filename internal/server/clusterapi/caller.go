@@ -45,7 +45,7 @@ func (h *Handler) known(next handler) func(*http.Request) (any, error) {
 		if asked := r.URL.Query().Get("cluster"); asked != "" && asked != by.cluster {
 			return nil, &failure{http.StatusForbidden, "Forbidden", "the token is not one of cluster " + asked, 0}
 		}
-		if wait := h.limits.busy(by.cluster); wait > 0 {
+		if wait := h.limits.busy(by.cluster, r.URL.Path); wait > 0 {
 			return nil, &failure{http.StatusTooManyRequests, "TooManyRequests", "the cluster asks too often", wait}
 		}
 		if grant == clusterjob.FirstUse {

@@ -204,19 +204,29 @@ func TestAFirstUseMeetsARotation(t *testing.T) {
 	})
 }
 
-// TestTooMany: who guesses tokens, and a cluster that asks too often, learn when to ask again.
+// TestTooMany: who guesses tokens, and a cluster that asks too often, learn when to ask again. Reports about jobs leave
+// room for events, and events for reports.
 func TestTooMany(t *testing.T) {
 	inHarness(t, func(h *harness) {
 		token := h.registered("east")
-		for range int(clusterBurst) {
-			h.want(204, "", h.call(h.ctx, token, "POST", pull.EventsPath, pull.Events{}))
+		events := func() answer { return h.call(h.ctx, token, "POST", pull.EventsPath, pull.Events{}) }
+		report := func() answer { return h.call(h.ctx, token, "POST", pull.JobsPath+"/none/ack", nil) }
+		exhaust := func(burst float64, code string, ask func() answer) {
+			h.Helper()
+			status := map[string]int{"": 204, "NotFound": 404}[code]
+			for range int(burst) {
+				h.want(status, code, ask())
+			}
+			got := ask()
+			if h.want(429, "TooManyRequests", got); got.header.Get("Retry-After") != "1" {
+				h.Errorf("%v", got.header)
+			}
 		}
-		got := h.call(h.ctx, token, "POST", pull.EventsPath, pull.Events{})
-		if h.want(429, "TooManyRequests", got); got.header.Get("Retry-After") != "1" {
-			h.Errorf("%v", got.header)
-		}
+		exhaust(clusterBurst, "NotFound", report)
+		exhaust(eventBurst, "", events)
 		time.Sleep(time.Second)
-		h.want(204, "", h.call(h.ctx, token, "POST", pull.EventsPath, pull.Events{}))
+		h.want(204, "", events())
+		h.want(404, "NotFound", report())
 		for range int(refusedBurst) {
 			h.want(401, "Unauthorized", h.call(h.ctx, "guess", "GET", pull.JobsPath, nil))
 		}

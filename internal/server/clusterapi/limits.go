@@ -3,25 +3,35 @@ package clusterapi
 import (
 	"time"
 
+	"tend.dev/tend/api/pull"
 	"tend.dev/tend/internal/platform/limit"
 )
 
-// The limits of requests, each server's own: of a cluster a second, and of an address with wrong tokens.
+// The limits of requests, each server's own: of a cluster a second, of one with events, and of an address with wrong
+// tokens. Many jobs at once must not delay what a cluster says of a failure, so events count apart.
 const (
 	clusterRate, clusterBurst = 50.0, 200.0
+	eventRate, eventBurst     = 10.0, 50.0
 	refusedRate, refusedBurst = 0.2, 20.0
 )
 
 // limits keeps clusters and addresses from asking too often.
-type limits struct{ clusters, refusals *limit.Rates }
+type limits struct{ clusters, events, refusals *limit.Rates }
 
 func newLimits(now func() time.Time) *limits {
-	return &limits{clusters: limit.NewRates(clusterRate, clusterBurst, now),
-		refusals: limit.NewRates(refusedRate, refusedBurst, now)}
+	return &limits{
+		clusters: limit.NewRates(clusterRate, clusterBurst, now), events: limit.NewRates(eventRate, eventBurst, now),
+		refusals: limit.NewRates(refusedRate, refusedBurst, now),
+	}
 }
 
-// busy counts a request of a cluster, and returns how long it is to wait; 0 if it may be answered.
-func (l *limits) busy(name string) time.Duration { return l.clusters.Ask(name) }
+// busy counts a request of a cluster for a path, and returns how long it is to wait; 0 if it may be answered.
+func (l *limits) busy(name, path string) time.Duration {
+	if path == pull.EventsPath {
+		return l.events.Ask(name)
+	}
+	return l.clusters.Ask(name)
+}
 
 // refuse counts a request of an address with a wrong token.
 func (l *limits) refuse(address string) { l.refusals.Ask(address) }

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -423,5 +424,17 @@ func (o *fakeOperator) prints(at *running) {
 		Outputs: []pull.Output{{Pod: "web-1", Container: "app", Lines: []pull.OutputLine{{At: time.Now(), Text: "hello"}}}}}, nil)
 	if got, want := <-printed, "web-1/app hello <nil>"; got != want {
 		o.t.Errorf("logs print %q, want %q", got, want)
+	}
+}
+
+// TestAClusterNeedsAListener: a server that no operator can reach refuses a cluster before it is declared, with the
+// flag that opens the listener. So `tend clusters add` leaves nothing behind.
+func TestAClusterNeedsAListener(t *testing.T) {
+	r := newMachine(t).start(nil).ready()
+	_, err := r.client.InviteCluster(t.Context(), "east", time.Hour, false)
+	var problem *api.Problem
+	if !errors.As(err, &problem) || problem.Status != http.StatusConflict ||
+		!strings.Contains(problem.Next, "--node-listen") {
+		t.Errorf("%v, want a refusal that names the flag", err)
 	}
 }

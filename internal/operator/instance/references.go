@@ -1,0 +1,182 @@
+package instance
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
+)
+
+// How often the objects with values are looked at: those that can be read, and those that need not or must not be. And
+// how many of all applications in a second.
+const (
+	lookEvery   = 15 * time.Second
+	lookRarely  = 5 * time.Minute
+	looksPerSec = 10
+	looksAtOnce = 50
+)
+
+// The label with which Flux itself watches an object with values.
+const labelWatch, watchEnabled = "reconcile.fluxcd.io/watch", "Enabled"
+
+// References notices changes of the ConfigMaps and Secrets that instances take values from: Flux reads an object
+// without its label only every five minutes. It reads each object by its name, and nothing but the metadata. The zero
+// value, and nil, never notice anything.
+type References struct {
+	// Live reads from the API server, and Instances from the cache. Required.
+	Live, Instances client.Reader
+	// Wait waits until the next object may be read. Required.
+	Wait func(ctx context.Context) error
+	// Now returns the time. Required.
+	Now func() time.Time
+
+	mu sync.Mutex
+	by map[client.ObjectKey]*references
+	// instances has the instances whose values have changed.
+	instances workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+// references holds what was last seen of the objects of one instance.
+type references struct {
+	uid  types.UID
+	seen map[origin]string
+	// changed is the time at which a change was noticed, until Flux is asked to read the values.
+	changed string
+}
+
+// origin names an object with values.
+type origin struct{ kind, name string }
+
+// originsOf returns the objects that an instance takes values from.
+func originsOf(spec *appsv1alpha1.ApplicationInstanceSpec) (all []origin) {
+	for _, one := range spec.ValuesFrom {
+		all = append(all, origin{one.Kind, one.Name})
+	}
+	if spec.Values == nil {
+		return all
+	}
+	if ref := spec.Values.SecretRef; ref != nil {
+		all = append(all, origin{"Secret", ref.Name})
+	}
+	if ref := spec.Values.ConfigMapRef; ref != nil {
+		all = append(all, origin{"ConfigMap", ref.Name})
+	}
+	return all
+}
+
+// Changes gives References the queue of the instances' controller. It is a source of that controller.
+func (r *References) Changes(
+	_ context.Context, instances workqueue.TypedRateLimitingInterface[reconcile.Request],
+) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.instances = instances
+	return nil
+}
+
+// Changed returns when a change of an instance's values was noticed of which Flux doesn't know yet, or an empty text.
+func (r *References) Changed(key client.ObjectKey) string {
+	if r == nil {
+		return ""
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if has := r.by[key]; has != nil {
+		return has.changed
+	}
+	return ""
+}
+
+// Asked records that Flux was asked to read the values because of a change.
+func (r *References) Asked(key client.ObjectKey, changed string) {
+	if r == nil || changed == "" {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if has := r.by[key]; has != nil && has.changed == changed {
+		has.changed = ""
+	}
+}
+
+// Reconcile looks at the objects of one instance.
+func (r *References) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	instance, err := readInstance(ctx, r.Instances, request)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if instance == nil || instance.DeletionTimestamp != nil || len(originsOf(&instance.Spec)) == 0 {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.by, request.NamespacedName)
+		return reconcile.Result{}, nil
+	}
+	seen := map[origin]string{}
+	for _, ref := range originsOf(&instance.Spec) {
+		version, ok, err := r.look(ctx, instance.Namespace, ref)
+		if err != nil {
+			return reconcile.Result{}, err
+		}
+		if ok {
+			seen[ref] = version
+		}
+	}
+	r.note(request, instance.UID, seen)
+	if len(seen) == 0 {
+		return reconcile.Result{RequeueAfter: lookRarely}, nil
+	}
+	return reconcile.Result{RequeueAfter: lookEvery}, nil
+}
+
+// look returns the version of an object; an empty one if it doesn't exist. ok is false if Flux watches it, or if the
+// operator may not read it.
+func (r *References) look(ctx context.Context, namespace string, ref origin) (version string, ok bool, err error) {
+	if err := r.Wait(ctx); err != nil {
+		return "", false, err
+	}
+	live := &metav1.PartialObjectMetadata{}
+	live.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(ref.kind))
+	err = r.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.name}, live)
+	switch {
+	case apierrors.IsNotFound(err):
+		return "", true, nil
+	case apierrors.IsForbidden(err):
+		return "", false, nil
+	case err != nil:
+		return "", false, fmt.Errorf("read the metadata of %s %s/%s: %w", ref.kind, namespace, ref.name, err)
+	}
+	return string(live.UID) + "/" + live.ResourceVersion, live.Labels[labelWatch] != watchEnabled, nil
+}
+
+// note compares what was seen with what was seen before, and has the instance reconciled if it has changed.
+func (r *References) note(request reconcile.Request, uid types.UID, seen map[origin]string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	has := r.by[request.NamespacedName]
+	if has == nil || has.uid != uid {
+		has = &references{uid: uid}
+	}
+	for ref, version := range seen {
+		if before, known := has.seen[ref]; known && before != version {
+			has.changed = r.Now().UTC().Format(time.RFC3339Nano)
+		}
+	}
+	has.seen = seen
+	if r.by == nil {
+		r.by = map[client.ObjectKey]*references{}
+	}
+	r.by[request.NamespacedName] = has
+	if has.changed != "" && r.instances != nil {
+		r.instances.Add(request)
+	}
+}
