@@ -57,8 +57,8 @@ func eventsOf(conditions []metav1.Condition) (events []Event) {
 	return events
 }
 
-// eventOf returns the event of a condition that is new, or whose status or reason changed. A new instance has none about
-// what it never had.
+// eventOf returns the event of a condition that is new, or whose status or reason changed. A new instance has none
+// about what it never had.
 func eventOf(old *metav1.Condition, c metav1.Condition) (Event, bool) {
 	bad := c.Type == appsv1alpha1.ConditionDegraded || c.Type == appsv1alpha1.ConditionBlocked
 	positive := c.Type == appsv1alpha1.ConditionReady
