@@ -61,13 +61,7 @@ func (h *Host) openRelay() error {
 		default:
 			return relay.ErrEarly
 		}
-		if serves, err := h.mayAsk(others.known(), machine); err != nil || serves || task == "" {
-			return err
-		}
-		if !h.agent.AtEvery(task, port, protocol) {
-			return fmt.Errorf("node %s serves no ingresses, and no port of every node leads there", machine.Node)
-		}
-		return nil
+		return mayAsk(others.known(), machine, task == "" || h.agent.AtEvery(task, port, protocol))
 	}
 	h.relay = &relaying{listener: listener, Relay: relay.New(relay.Options{
 		Own: *h.Own, May: may, Logger: h.Logger,
@@ -109,14 +103,17 @@ func (a *askers) known() map[string]node.Relay {
 	return a.nodes
 }
 
-// mayAsk returns why a machine may not ask for connections to the pods of this one; nil if it may, and whether for all
-// that ingresses lead to. The servers say who may.
-func (h *Host) mayAsk(others map[string]node.Relay, machine authority.Machine) (serves bool, err error) {
+// mayAsk returns why a machine may not ask for what it names; nil if it may. The servers say who the nodes are, and which
+// of them may ask for all that ingresses lead to. The others may ask for what a port of every node leads to.
+func mayAsk(others map[string]node.Relay, machine authority.Machine, every bool) error {
 	known, is := others[machine.Node]
-	if !is || known.UID != machine.UID {
-		return false, fmt.Errorf("%s does not know the machine as node %s of the cluster", h.Node, machine.Node)
+	switch {
+	case !is || known.UID != machine.UID:
+		return fmt.Errorf("the machine is not known here as node %s of the cluster", machine.Node)
+	case !known.Asks && !every:
+		return fmt.Errorf("node %s serves no ingresses, and no port of every node leads there", machine.Node)
 	}
-	return known.Asks, nil
+	return nil
 }
 
 // relayAddress returns where other nodes ask for connections to this one's pods. A server that listens on loopback has
