@@ -12,8 +12,8 @@ import (
 )
 
 // toTheEnd returns what a dry run shows: the actions that the planner will return if each succeeds, and not those of
-// this step alone. If the image isn't known yet, its resolution is the first action and the rest is planned as if it had
-// been found.
+// this step alone. If the image isn't known yet, its resolution is the first action and the rest is planned as if it
+// had been found.
 func (c *workloads) toTheEnd(o observed, a assessment, now time.Time) (out []api.PlannedAction, err error) {
 	if _, due := o.wantedImage(); due || a.target.awaits {
 		out = append(out, o.lookFor())
