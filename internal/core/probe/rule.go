@@ -19,6 +19,9 @@ const (
 // kinds in the order in which they run and are judged.
 var kinds = []Kind{Startup, Liveness, Readiness}
 
+// ListensElsewhere is in the answer of a probe whose port is not the program's; the ports of the program follow.
+const ListensElsewhere = "the program listens on "
+
 // The defaults of fields that are left out.
 const (
 	DefaultPeriod  = 10 * time.Second

@@ -3,8 +3,10 @@ package workload
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/probe"
 	"tend.dev/tend/internal/core/rollout"
 	"tend.dev/tend/internal/kinds/owner"
 )
@@ -31,6 +33,8 @@ func (o observed) nextStep(plan rollout.Plan) string {
 		return ""
 	case plan.Slot != "" && !o.known(plan.Slot): // its container is gone
 		return fmt.Sprintf("tend logs %s/%s --previous", o.ref.Scope, o.ref.Name)
+	case strings.Contains(plan.Message, probe.ListensElsewhere):
+		return "correct the probe's port, or let the program listen there"
 	case o.endedWell(plan):
 		return fmt.Sprintf("let its program stay, or declare what ends by itself as a job; tend logs %s/%s", o.ref.Scope,
 			o.ref.Name)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/probe"
 	"tend.dev/tend/internal/core/rollout"
 	"tend.dev/tend/internal/kinds/owner"
 	"tend.dev/tend/internal/store/records"
@@ -54,5 +55,16 @@ func TestWhatEndsByItselfIsAJob(t *testing.T) {
 		if got := o.nextStep(rollout.Plan{Reason: "LivenessFailed", Slot: "a"}); got != logs {
 			t.Errorf("stopped for its probe: %q", got)
 		}
+	}
+}
+
+// TestAProbeOfAnotherPort: where the program listens elsewhere, its output says nothing of the cause.
+func TestAProbeOfAnotherPort(t *testing.T) {
+	o := observed{ref: web}
+	plan := rollout.Plan{Reason: "DeadlineExceeded",
+		Message: "readiness: :80 refuses connections; " + probe.ListensElsewhere + "8080"}
+	const want = "correct the probe's port, or let the program listen there"
+	if got := o.nextStep(plan); got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -109,7 +109,7 @@ func (q *questions) refused(a Attempt, port int) error {
 	case len(where) == 0:
 		return errors.New(text + "; nothing listens in the container")
 	}
-	return errors.New(text + "; the program listens on " + strings.Join(where[:min(len(where), maxListed)], ", "))
+	return errors.New(text + "; " + probe.ListensElsewhere + strings.Join(where[:min(len(where), maxListed)], ", "))
 }
 
 // maxListed bounds the ports that a message names.
