@@ -103,8 +103,8 @@ func (a *askers) known() map[string]node.Relay {
 	return a.nodes
 }
 
-// mayAsk returns why a machine may not ask for what it names; nil if it may. The servers say who the nodes are, and which
-// of them may ask for all that ingresses lead to. The others may ask for what a port of every node leads to.
+// mayAsk returns why a machine may not ask for what it names; nil if it may. The servers say who the nodes are, and
+// which of them may ask for all that ingresses lead to. The others may ask for what a port of every node leads to.
 func mayAsk(others map[string]node.Relay, machine authority.Machine, every bool) error {
 	known, is := others[machine.Node]
 	switch {
