@@ -42,6 +42,16 @@ func Parse(text string) (Policy, error) {
 	return Policy{Name: name, MaxRetries: n}, nil
 }
 
+func (p Policy) String() string {
+	switch {
+	case p.Name == "":
+		return No
+	case p.MaxRetries > 0:
+		return p.Name + ":" + strconv.Itoa(p.MaxRetries)
+	}
+	return p.Name
+}
+
 // End describes the end of a container's process.
 type End struct {
 	ExitCode int

@@ -32,6 +32,9 @@ func TestParse(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Error(tc.reason, diff)
 			}
+			if err == nil && tc.text != "" && got.String() != tc.text {
+				t.Errorf("%q prints as %q", tc.text, got)
+			}
 		})
 	}
 }
