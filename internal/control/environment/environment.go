@@ -32,16 +32,10 @@ func New(sealer control.Sealer) *Environments {
 	return &Environments{sealer: sealer, opened: map[string]opened{}}
 }
 
-// Of returns the environment of an object, including the contents of its secret files (see env.Split). The error is an
-// *Error if a person, or another object, has to change something first.
-func (e *Environments) Of(s records.Snapshot, ref api.Ref, spec api.WorkloadSpec) (map[string]string, error) {
-	_, merged, err := e.Resolve(s, ref, spec.Container)
-	return merged, err
-}
-
-// Resolve returns, besides the environment that Of returns, the declaration with its references to other objects
-// replaced. ${config.…} stays as written there, since a declaration is stored in plain text. Resolve takes the declared
-// container, not one that was resolved before.
+// Resolve returns the environment of an object, including the contents of its secret files (see env.Split), and its
+// declaration with the references to other objects replaced. ${config.…} stays as written there, since a declaration is
+// stored in plain text. Resolve takes the declared container, not one that was resolved before. The error is an *Error
+// if a person, or another object, has to change something first.
 func (e *Environments) Resolve(s records.Snapshot, ref api.Ref, declared api.Container) (api.Container,
 	map[string]string, error) {
 	return e.resolve(s, ref, declared, env.Change{})

@@ -93,9 +93,6 @@ func (l *harness) put(ref api.Ref, spec any) api.Object {
 
 // of returns the environment of a declaration.
 func (l *harness) of(declared api.Container) (map[string]string, error) {
-	return l.env.Of(l.snapshot(), web, workload(declared))
-}
-
-func workload(declared api.Container) api.WorkloadSpec {
-	return api.WorkloadSpec{DeploymentSpec: api.DeploymentSpec{Container: declared}}
+	_, merged, err := l.env.Resolve(l.snapshot(), web, declared)
+	return merged, err
 }

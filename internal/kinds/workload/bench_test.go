@@ -88,7 +88,7 @@ func BenchmarkBucket(b *testing.B) {
 		}
 	})
 	for b.Loop() {
-		if env, err := l.c.env.Of(l.snapshot(), web, api.WorkloadSpec{}); err != nil || len(env) != 1000 {
+		if _, env, err := l.c.env.Resolve(l.snapshot(), web, api.Container{}); err != nil || len(env) != 1000 {
 			b.Fatalf("%d values, %v", len(env), err)
 		}
 	}
