@@ -171,6 +171,7 @@ func (w *World) mishap(step int) {
 	w.besideMishap(step)
 	if w.liar != nil {
 		w.liar.lie(step)
+		w.liar.answer(step)
 	}
 	random := rand.New(rand.NewPCG(w.opts.Seed, 9<<32+uint64(step)))
 	d := span(random, 70*time.Second)

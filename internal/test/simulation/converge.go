@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -181,7 +182,7 @@ func pinned(object api.Object) bool { return object.Metadata.Stamps[api.StampRol
 
 // amiss returns what differs, and what isn't said to be well.
 func (w *World) amiss() []string {
-	out := append(w.differences(), w.remaining()...)
+	out := slices.Concat(w.differences(), w.remaining(), w.closedPorts())
 	for _, object := range w.declaredObjects() {
 		if object.Kind.HasSlots() && w.verdict(object.Ref()) != well {
 			out = append(out, fmt.Sprintf("%s isn't said to be well, but: %s", object.Ref(), w.statusOf(object.Ref()).Status))

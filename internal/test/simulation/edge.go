@@ -88,12 +88,12 @@ func (e *edge) ask(to relay.Target) (address string, ok bool) {
 	return address, err == nil
 }
 
-// route returns the pod that the next request for a host goes to; false where the host has no pod.
-func (e *edge) route(host string) (ingress.Pod, bool) {
+// route returns the pod that the next request by a route goes to; false where there is no such route, or no pod.
+func (e *edge) route(is func(ingress.Route) bool) (ingress.Pod, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, r := range e.routes {
-		if r.Host == host && len(r.Pods) > 0 {
+		if is(r) && len(r.Pods) > 0 {
 			e.turn++
 			return r.Pods[e.turn%len(r.Pods)], true
 		}

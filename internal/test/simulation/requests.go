@@ -25,32 +25,35 @@ func (w *World) requests(n int) {
 
 // request asks for a host once. It reports whether a pod answered.
 func (w *World) request(name string) bool {
-	pod, ok := w.nodeEdge().route(name + ".test")
-	if !ok {
-		return false
-	}
+	host := name + ".test"
+	pod, ok := w.nodeEdge().route(func(r ingress.Route) bool { return r.Host == host })
+	return ok && w.answered("n1", name, host, pod)
+}
+
+// answered asks a pod that a node's proxy has chosen for a workload, and checks who answers.
+func (w *World) answered(node, name, at string, pod ingress.Pod) bool {
 	w.count.requests.Add(1)
-	container, reached := w.reached(pod)
+	container, reached := w.reached(node, pod)
 	if !reached {
 		return false // connection refused: another pod is tried
 	}
 	if got := container.Labels[api.LabelName]; got != name {
-		w.fail("a request for %s.test was answered by %s", name, container.Name)
+		w.fail("a request for %s was answered by %s", at, container.Name)
 	}
 	if container.Name != pod.Name {
 		w.fail("a request for pod %s was answered by %s", pod.Name, container.Name)
 	}
 	probes := w.engine.Spec(container.Name).Spec.Probes
 	if probes != nil && probes.Readiness != nil && w.behaviourOf(container.ImageID).neverReady {
-		w.fail("a request for %s.test was answered by %s, which isn't ready", name, container.Name)
+		w.fail("a request for %s was answered by %s, which isn't ready", at, container.Name)
 	}
 	return true
 }
 
-// reached returns the container that answers where a pod is said to be: on this node at its address, on another one
-// where that node connects to.
-func (w *World) reached(pod ingress.Pod) (runtime.Container, bool) {
-	on, at := "n1", pod.Address
+// reached returns the container that answers where a node says that a pod is: on that node at its address, on another
+// one where the other connects to.
+func (w *World) reached(node string, pod ingress.Pod) (runtime.Container, bool) {
+	on, at := node, pod.Address
 	if pod.Via != (relay.Target{}) {
 		other := w.machine(pod.Via.Node)
 		if other == nil || other.off.Load() {

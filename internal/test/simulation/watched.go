@@ -64,6 +64,7 @@ func (o *watched) made(record hollow.Record) {
 			o.w.imageName(record.ImageID),
 			record.ImageID, task.task.Release, task.release.Image, task.release.ImageID)
 	}
+	o.samePinned(record.Container, task.release.Image, record.ImageID)
 	o.sameCommand(record, task)
 	o.sameEnv(record, task)
 	o.sameFiles(record)

@@ -175,6 +175,7 @@ func found(opts Options) (*World, error) {
 	})
 	w.engine.Observe(w.watched.happened)
 	w.stock()
+	w.stockPinned()
 	if w.labWorld() {
 		w.stockLabs()
 	}
@@ -220,8 +221,10 @@ func (w *World) live() (happened int) {
 		}
 		w.mishap(i)
 		w.labMishap(i)
+		w.portVerb(i)
 		w.pass(pause)
 		w.requests(3)
+		w.knock()
 		if w.failed() {
 			return happened
 		}
