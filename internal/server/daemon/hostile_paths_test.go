@@ -61,7 +61,7 @@ var pathsOfPull = strings.NewReplacer(`"+pull.RegisterPath`, pull.RegisterPath, 
 func TestEveryPathHasItsRow(t *testing.T) {
 	found := 0
 	for file, in := range map[string]struct{ pattern, format string }{
-		"../../node/nodeapi/remote/handler.go": {`"((?:GET|POST|PUT|DELETE) [a-z-]+[^"]*)": h\.`, "%s /node/v1/%s"},
+		"../../node/nodeapi/remote/handler.go": {`"((?:GET|POST|PUT|DELETE) [a-z-]+[^"]*)": +(?:h\.|asked|taken)`, "%s /node/v1/%s"},
 		"../../node/nodeapi/join/desk.go":      {`Path += "(/node/v1/[a-z]+)"`, "POST %[2]s"},
 		"../../node/nodeapi/join/server.go":    {`Path += "(/server/v1/[a-z]+)"`, "POST %[2]s"},
 		"../../node/peer/files.go":             {`HandleFunc\("GET "\+FilesPath\+"([^"]+)"`, "GET /server/v1/blobs/%[2]s"},
