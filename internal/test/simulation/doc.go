@@ -15,7 +15,8 @@
 //     person said of a machine that runs that it is off;
 //   - a command of a run starts at most once per attempt, a release command once per release;
 //   - a file that a container mounts exists and holds the declared bytes;
-//   - a request is answered by a pod of the app it was for, which is ready;
+//   - a request is answered by a pod of the app it was for, which is ready, at a host and at a port of any node;
+//   - a container of an image that is pinned by its digest is made of that image, whatever nodes say that they have;
 //   - no more pods are made of a deployment than are declared, and what was stopped for good stays stopped;
 //   - a rollback with config brings back the image, command, environment and files that ran before;
 //   - of several servers, only the one that has the controllers writes what they write;
