@@ -48,7 +48,7 @@ var (
 // Why returns the part of an error that says why the store does not answer, without what it was asked.
 func Why(err error) error {
 	for _, reason := range []error{ErrNoQuorum, ErrNoAnswer, ErrStalled, ErrSlow} {
-		for inner := errors.Unwrap(err); inner != nil && inner != reason && errors.Is(inner, reason); {
+		for inner := errors.Unwrap(err); errors.Is(inner, reason) && inner.Error() != reason.Error(); {
 			err, inner = inner, errors.Unwrap(inner)
 		}
 	}

@@ -112,7 +112,7 @@ func (c *deliveries) step(o control.Observation) (control.Step, error) {
 	call := control.Call{Name: fmt.Sprintf("%d/%d", read.Created, d.Attempts), Limit: webhook.AttemptTime}
 	if answer, ended := control.Answer[answered](o, call.Name); ended {
 		if answer.unmade != nil {
-			return c.record(o, read, webhook.GiveUp(d, answer.unmade.Error(), o.Now)), nil
+			return c.record(o, read, webhook.GiveUp(d, answer.unmade.Error(), o.Now)), nil //nolint:nilerr // it is the outcome
 		}
 		return c.record(o, read, webhook.Next(d, answer.Answer, o.Now, answer.spread)), nil
 	}

@@ -234,6 +234,14 @@ func TestStatus(t *testing.T) {
 			spec: plain, pods: []bool{true}, ready: "Served", outcome: api.OutcomeConverged,
 			proxy: func(n *api.IngressNodeStatus) { n.Unreached = map[string]string{"n7": "connection refused"} },
 		},
+		"a worker says that it reaches none": {
+			spec: api.IngressSpec{Listen: "5432", Service: "web"}, pods: []bool{true}, ready: "Served",
+			outcome: api.OutcomeConverged, degraded: "PodsUnreached",
+			proxy: func(n *api.IngressNodeStatus) {
+				n.HTTP, n.HTTPS, n.Unreached = api.ListenerStatus{}, api.ListenerStatus{}, map[string]string{"n1": "I say so"}
+				n.Ports = map[string]api.ListenerStatus{"5432/tcp": {Address: "[::]:5432", Wanted: true, Open: true}}
+			},
+		},
 		"the port is taken, and no node is reached": {
 			spec: plain, pods: []bool{true}, ready: "NotListening", outcome: api.OutcomeFailed,
 			degraded: "NotListening",

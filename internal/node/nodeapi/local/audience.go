@@ -111,14 +111,17 @@ func (s *Service) atEvery(workload string) bool {
 	return slices.ContainsFunc(s.served()[workload], atEvery)
 }
 
-// portsAtEvery reports whether there is a port of every node.
-func (s *Service) portsAtEvery() bool {
+// portsAtEvery returns the ports of every node, by Listen.String.
+func (s *Service) portsAtEvery() map[string]bool {
+	out := map[string]bool{}
 	for _, ingresses := range s.served() {
-		if slices.ContainsFunc(ingresses, atEvery) {
-			return true
+		for _, spec := range ingresses {
+			if atEvery(spec) {
+				out[spec.ListensAt().String()] = true
+			}
 		}
 	}
-	return false
+	return out
 }
 
 func atEvery(spec api.IngressSpec) bool { return spec.Listen != "" }

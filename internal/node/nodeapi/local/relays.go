@@ -36,7 +36,7 @@ func (c *Control) machines(snap records.Snapshot) []string {
 // needs to know which ones may ask it; one that serves ingresses, where to ask. A port of every node makes all of them
 // both.
 func (c *Control) relays(snap records.Snapshot) func(name string) *node.Relay {
-	asks := c.portsAtEvery() || c.servesIngress(snap)
+	asks := len(c.portsAtEvery()) > 0 || c.servesIngress(snap)
 	return func(name string) *node.Relay {
 		member := snap.Member(name)
 		if name == c.node || !member.Exists() && name != c.Own || member.Exists() && member.Value.Removed {

@@ -194,7 +194,11 @@ func (c *Control) ReportIngress(ctx context.Context, status api.IngressNodeStatu
 		return fmt.Errorf("the ingress of node %s: %w", status.Node, node.ErrForbidden)
 	}
 	if snap := c.snapshot(); !c.servesIngress(snap) {
-		status = api.IngressNodeStatus{Node: c.node, Ports: status.Ports, Unreached: status.Unreached}
+		nodes := map[string]bool{}
+		for _, name := range c.machines(snap) {
+			nodes[name] = true
+		}
+		status = boundary.Ports(status, c.portsAtEvery(), nodes)
 		if len(status.Ports) == 0 && !snap.IngressNode(c.node).Exists() {
 			return nil
 		}

@@ -119,7 +119,7 @@ func ownServices(t *testing.T, w *World, c nodeapi.Control) {
 	if got := c.Served(); len(got.Ingresses) != 1 || got.Ingresses[0].Spec.Listen == "" || len(got.Certificates) > 0 {
 		t.Errorf("it serves %+v", got.Table)
 	}
-	reportsPorts(t, w, c, ":53/udp")
+	reportsPorts(t, w, c, "53/udp")
 	for _, name := range []string{"web", "web-port"} {
 		w.Commit(records.NewTxn("test").Delete(records.ObjectKey(api.Ref{Kind: api.KindIngress, Scope: "prod", Name: name})))
 	}
