@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -120,6 +121,10 @@ func (r *References) Reconcile(ctx context.Context, request reconcile.Request) (
 		defer r.mu.Unlock()
 		delete(r.by, request.NamespacedName)
 		return reconcile.Result{}, nil
+	}
+	if denied := meta.FindStatusCondition(instance.Status.Conditions, appsv1alpha1.ConditionBlocked); denied != nil &&
+		denied.Status == metav1.ConditionTrue && denied.Reason == appsv1alpha1.BlockedPolicyDenied {
+		return reconcile.Result{RequeueAfter: lookRarely}, nil // nothing of it is the operator's to read
 	}
 	seen := map[origin]string{}
 	for _, ref := range originsOf(&instance.Spec) {

@@ -108,6 +108,14 @@ func TestReferences(t *testing.T) {
 	look("it may be read again", false, lookEvery)
 	s.versions["Secret a"], s.labels = "3", map[string]string{labelWatch: watchEnabled}
 	look("Flux watches them", false, lookRarely)
+	s.instance.Status.Conditions = []metav1.Condition{{Type: appsv1alpha1.ConditionBlocked, Status: metav1.ConditionTrue,
+		Reason: appsv1alpha1.BlockedPolicyDenied}}
+	before := s.asked
+	look("the operator may not work on it", false, lookRarely)
+	if s.asked != before {
+		t.Errorf("%d objects of another's application were read", s.asked-before)
+	}
+	s.instance.Status.Conditions = nil
 	asked := s.asked
 	s.instance.Spec.ValuesFrom = nil
 	look("no values are taken from anywhere", false, 0)
