@@ -37,6 +37,11 @@ func (r *Runtime) pullFault(ctx context.Context, named reference.Named, err erro
 func unreached(named reference.Named, tags []string, passing *runtime.TransientError) {
 	image, registry := reference.FamiliarString(named), reference.Domain(named)
 	said := missingTag(named, tags, "can't be reached")
+	if reference.FamiliarName(named) == "sha256" { // an image's id, which is no name that a registry has
+		passing.Detail = fmt.Sprintf("no image with the id %s here", image)
+		passing.Next = "name the image instead, or build it on this node"
+		return
+	}
 	if !strings.HasPrefix(image, registry+"/") {
 		cause := passing.Detail[strings.LastIndex(passing.Detail, ": ")+1:]
 		passing.Detail = cmp.Or(said, fmt.Sprintf("no image %s here, and %s can't be reached:%s", image, registry, cause))

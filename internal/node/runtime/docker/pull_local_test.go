@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/distribution/reference"
@@ -35,6 +36,8 @@ func TestUnreached(t *testing.T) {
 	for image, want := range map[string]runtime.TransientError{
 		"kit:99": {Detail: "no image kit:99 here, and docker.io can't be reached: no such host",
 			Next: "correct the name or the tag, build the image on this node (docker build -t kit:99 .), or let the node reach docker.io"},
+		"sha256:" + strings.Repeat("0", 64): {Detail: "no image with the id sha256:" + strings.Repeat("0", 64) + " here",
+			Next: "name the image instead, or build it on this node"},
 		"ghcr.io/a/kit:99": {Detail: raw, Next: "check the name ghcr.io and the node's DNS"},
 	} {
 		named, err := reference.ParseNormalizedNamed(image)
