@@ -109,7 +109,9 @@ func (o *observed) compare(s records.Snapshot) {
 
 // serves reports whether a node has listeners for hosts, and so may serve ingresses. What any other one says of its
 // ports counts for itself alone.
-func serves(node api.IngressNodeStatus) bool { return node.HTTP.Address != "" || node.HTTPS.Address != "" }
+func serves(node api.IngressNodeStatus) bool {
+	return node.HTTP.Address != "" || node.HTTPS.Address != ""
+}
 
 // listens returns the state of the listener that the ingress needs on a node.
 func (o observed) listens(node api.IngressNodeStatus) api.ListenerStatus {
