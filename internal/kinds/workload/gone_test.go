@@ -32,13 +32,18 @@ func (l *harness) remove() {
 
 // TestADeletionPassesANodeThatIsGone: a deletion waits for a node that doesn't answer until a person says that it is
 // off, or as long as a container may run there. What is left there the node clears when it answers, and then nothing
-// is left of the object.
+// is left of the object. The node keeps its volumes: the release that names them is gone.
 func TestADeletionPassesANodeThatIsGone(t *testing.T) {
 	kinds := map[string]func(*testing.T) *harness{
 		"deployment":  func(t *testing.T) *harness { return onNodes(t, replicas(4, "web:1"), "n2") },
 		"statefulset": func(t *testing.T) *harness { return plainSet(t, 2) },
 		"data": func(t *testing.T) *harness {
 			return plainSet(t, 2, api.VolumeClaim{Name: "data", MountPath: "/data"})
+		},
+		"data with its volumes": func(t *testing.T) *harness {
+			l := plainSet(t, 2, api.VolumeClaim{Name: "data", MountPath: "/data"})
+			l.put(stamped(*l.snapshot().Object(data).Value, api.StampWipe, "true"))
+			return l
 		},
 		"commands": func(t *testing.T) *harness {
 			l := newHarness(t)
