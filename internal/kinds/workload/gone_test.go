@@ -143,6 +143,28 @@ func TestALeftoverOfADeletedObjectGoesWithItsNode(t *testing.T) {
 	}
 }
 
+// TestALeftoverOfAnEarlierObjectHoldsNothingUp: an object is made again under the name of a deleted one, of which a node
+// that answers keeps a container. Its deletion doesn't wait for that.
+func TestALeftoverOfAnEarlierObjectHoldsNothingUp(t *testing.T) {
+	l := onNodes(t, replicas(4, "web:1"), "n2")
+	l.lose("n2")
+	l.confirmDown("n2")
+	l.settle()
+	l.delete()
+	l.settle()
+	left := l.snapshot().Leftovers()
+	again := l.apply(replicas(1, "web:1"))
+	again.Metadata.UID = "again"
+	l.put(again)
+	l.settle()
+	l.write(func(txn *records.Txn) { txn.Put(records.AliveKey("n2"), "again") }) // it clears nothing yet
+	l.delete()
+	l.settle()
+	if l.snapshot().Object(web).Exists() || len(left) == 0 || len(l.snapshot().Leftovers()) != len(left) {
+		t.Errorf("%+v, of %d left there are %d", l.status().Conditions, len(left), len(l.snapshot().Leftovers()))
+	}
+}
+
 // TestAnOrdinalThatHadEndedStartsElsewhere: its container can't run any more, so it doesn't wait for a node that was
 // lost later.
 func TestAnOrdinalThatHadEndedStartsElsewhere(t *testing.T) {
