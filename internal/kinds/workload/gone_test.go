@@ -143,8 +143,8 @@ func TestALeftoverOfADeletedObjectGoesWithItsNode(t *testing.T) {
 	}
 }
 
-// TestALeftoverOfAnEarlierObjectHoldsNothingUp: an object is made again under the name of a deleted one, of which a node
-// that answers keeps a container. Its deletion doesn't wait for that.
+// TestALeftoverOfAnEarlierObjectHoldsNothingUp: an object is made again under the name of a deleted one, of which a
+// node that answers keeps a container. Its deletion doesn't wait for that.
 func TestALeftoverOfAnEarlierObjectHoldsNothingUp(t *testing.T) {
 	l := onNodes(t, replicas(4, "web:1"), "n2")
 	l.lose("n2")
