@@ -82,7 +82,7 @@ type DeleteResult struct {
 	// Volumes are those of a statefulset's ordinals, which stay. Remove them by the engine's own means.
 	Volumes []string `json:"volumes,omitempty"`
 	// RemovedVolumes go with the pods, RemovedConfig are the keys of the object's bucket that went: where that was
-	// asked for.
+	// asked for. A node that doesn't answer until the object is gone keeps its volumes.
 	RemovedVolumes []string `json:"removedVolumes,omitempty"`
 	RemovedConfig  []string `json:"removedConfig,omitempty"`
 	// Pruned are the objects that a sync had created and that go with it.

@@ -102,8 +102,8 @@ func prepareDelete(snap records.Snapshot, target Target, opts DeleteOptions, now
 	return decided, decided.prune(snap, *object.Value, opts)
 }
 
-// removeVolumes marks the volumes of an object's pods for removal with them. Those of ordinals without a pod stay,
-// because no agent would remove them.
+// removeVolumes marks the volumes of an object's pods for removal with them. Those of ordinals without a pod, or
+// whose node is off, stay, because no agent would remove them.
 func (d *deleteDecision) removeVolumes(
 	snap records.Snapshot, object records.Read[api.Object],
 ) records.Read[api.Object] {
@@ -115,7 +115,7 @@ func (d *deleteDecision) removeVolumes(
 		return object
 	}
 	for _, task := range snap.TasksOf(object.Value.Ref()) {
-		if n, ok := task.Value.Ordinal(); ok && task.Value.Node != "" {
+		if n, ok := task.Value.Ordinal(); ok && task.Value.Node != "" && !isOff(snap, *task.Value) {
 			d.result.RemovedVolumes = append(d.result.RemovedVolumes, volumesOfTask(snap, *task.Value, spec, n)...)
 		}
 	}
@@ -131,6 +131,13 @@ func (d *deleteDecision) removeVolumes(
 	next.Metadata.Stamps[api.StampWipe] = "true"
 	object.Value = &next
 	return object
+}
+
+// isOff reports whether a task ended because a person said that its node is off, and the node doesn't answer.
+func isOff(snap records.Snapshot, task api.Task) bool {
+	status := snap.TaskStatus(task.ID)
+	return status.Exists() && status.Value.State.Terminal() && status.Value.Reason == api.ReasonNodeDown &&
+		!snap.Alive(task.Node)
 }
 
 // prune removes the keys of the object's own bucket. Kinds without containers have none: one of their name belongs to

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/store/records"
 )
 
 // TestDeleteKeepsConfigUnlessAsked: an object that is created again finds its bucket, unless its deletion removed it.
@@ -58,14 +59,17 @@ func TestPruningTakesNothingFromOthers(t *testing.T) {
 }
 
 // TestDeleteWithVolumes marks the object for its controller, and distinguishes the volumes that it removes from those
-// that no pod is left to remove.
+// that no pod is left to remove, or whose node is off.
 func TestDeleteWithVolumes(t *testing.T) {
 	w := newWorld(t)
-	w.mustApply(statefulSet(`{"image":"db:1","replicas":2,"volume_claims":[{"name":"data","mount_path":"/data"}]}`))
+	w.mustApply(statefulSet(`{"image":"db:1","replicas":3,"volume_claims":[{"name":"data","mount_path":"/data"}]}`))
 	w.fills("1", nil)
+	w.fills("2", func(t *api.Task) { t.Node = "off" })
+	w.put(records.TaskStatusKey("task-2"),
+		api.TaskStatus{ID: "task-2", Node: "off", State: api.TaskFailed, Reason: api.ReasonNodeDown})
 	got, err := w.service.DeleteWith(t.Context(), TargetOf(dbRef), DeleteOptions{Volumes: true})
 	if err != nil || !slices.Equal(got.RemovedVolumes, []string{"tend-prod-db-data-1"}) ||
-		!slices.Equal(got.Volumes, []string{"tend-prod-db-data-0"}) {
+		!slices.Equal(got.Volumes, []string{"tend-prod-db-data-0", "tend-prod-db-data-2"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if object := w.snapshot().Object(dbRef).Value; object.Metadata.Stamps[api.StampWipe] == "" ||

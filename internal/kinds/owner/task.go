@@ -86,10 +86,12 @@ func Forget(txn *records.Txn, t Task) {
 	}
 }
 
-// Clearing reports whether a node that answers has yet to clear a leftover of an owner.
+// Clearing reports whether a node that answers has yet to clear a leftover of an owner. It ignores those of an
+// earlier object of the same name.
 func Clearing(s records.Snapshot, ref api.Ref) bool {
+	object := s.Object(ref)
 	return slices.ContainsFunc(s.LeftoversOf(ref), func(task records.Read[api.Task]) bool {
-		return s.Alive(task.Value.Node)
+		return s.Alive(task.Value.Node) && object.Exists() && task.Value.OwnerUID == object.Value.Metadata.UID
 	})
 }
 

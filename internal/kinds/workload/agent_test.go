@@ -62,7 +62,8 @@ func (l *harness) run(txn *records.Txn, task api.Task) {
 	}
 	switch {
 	case task.Desired == api.DesiredRemoved:
-		if was.Exists() {
+		named := l.snapshot().Release(task.Owner(), task.Release).Exists() // by that the agent finds the volumes
+		if was.Exists() && (named || !task.Wipe) {
 			txn.Delete(key)
 		}
 		return

@@ -32,13 +32,18 @@ func (l *harness) remove() {
 
 // TestADeletionPassesANodeThatIsGone: a deletion waits for a node that doesn't answer until a person says that it is
 // off, or as long as a container may run there. What is left there the node clears when it answers, and then nothing
-// is left of the object.
+// is left of the object. The node keeps its volumes: the release that names them is gone.
 func TestADeletionPassesANodeThatIsGone(t *testing.T) {
 	kinds := map[string]func(*testing.T) *harness{
 		"deployment":  func(t *testing.T) *harness { return onNodes(t, replicas(4, "web:1"), "n2") },
 		"statefulset": func(t *testing.T) *harness { return plainSet(t, 2) },
 		"data": func(t *testing.T) *harness {
 			return plainSet(t, 2, api.VolumeClaim{Name: "data", MountPath: "/data"})
+		},
+		"data with its volumes": func(t *testing.T) *harness {
+			l := plainSet(t, 2, api.VolumeClaim{Name: "data", MountPath: "/data"})
+			l.put(stamped(*l.snapshot().Object(data).Value, api.StampWipe, "true"))
+			return l
 		},
 		"commands": func(t *testing.T) *harness {
 			l := newHarness(t)
@@ -135,6 +140,28 @@ func TestALeftoverOfADeletedObjectGoesWithItsNode(t *testing.T) {
 	l.place()
 	if left := l.keysOf(web); len(left) > 0 {
 		t.Errorf("after its removal: %v", left)
+	}
+}
+
+// TestALeftoverOfAnEarlierObjectHoldsNothingUp: an object is made again under the name of a deleted one, of which a
+// node that answers keeps a container. Its deletion doesn't wait for that.
+func TestALeftoverOfAnEarlierObjectHoldsNothingUp(t *testing.T) {
+	l := onNodes(t, replicas(4, "web:1"), "n2")
+	l.lose("n2")
+	l.confirmDown("n2")
+	l.settle()
+	l.delete()
+	l.settle()
+	left := l.snapshot().Leftovers()
+	again := l.apply(replicas(1, "web:1"))
+	again.Metadata.UID = "again"
+	l.put(again)
+	l.settle()
+	l.write(func(txn *records.Txn) { txn.Put(records.AliveKey("n2"), "again") }) // it clears nothing yet
+	l.delete()
+	l.settle()
+	if l.snapshot().Object(web).Exists() || len(left) == 0 || len(l.snapshot().Leftovers()) != len(left) {
+		t.Errorf("%+v, of %d left there are %d", l.status().Conditions, len(left), len(l.snapshot().Leftovers()))
 	}
 }
 

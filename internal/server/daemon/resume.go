@@ -58,10 +58,10 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 		return result, err
 	}
 	if unknown == api.UnknownStop {
-		if err := d.discard(ctx, left); err != nil {
+		if result.Stopped, err = d.discard(ctx, left); err != nil {
 			return result, err
 		}
-		result.Stopped, result.Unknown = result.Unknown, nil
+		result.Unknown = nil
 	}
 	if !settles {
 		return result, nil
@@ -147,7 +147,21 @@ func (d *daemon) found(
 			left = append(left, stray{other, id})
 		}
 	}
-	return adopted, left, nil
+	left, err = d.unknown(ctx, left)
+	return adopted, left, err
+}
+
+// unknown returns those whose task the store doesn't know by now: after the pause, controllers start what snapshots
+// taken before don't show.
+func (d *daemon) unknown(ctx context.Context, left []stray) ([]stray, error) {
+	if len(left) == 0 {
+		return nil, nil
+	}
+	if err := d.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	snap := d.snapshot()
+	return slices.DeleteFunc(slices.Clone(left), func(s stray) bool { return snap.Task(s.Task).Exists() }), nil
 }
 
 // vacant returns the tasks of the node that should run and have no container, or one that has ended: what replaced it

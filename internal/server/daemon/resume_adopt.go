@@ -59,24 +59,40 @@ func (d *daemon) discardEnded(ctx context.Context, adopted []adoption.Adoption) 
 		}
 		for _, c := range listed {
 			if replaced[c.Task()] && hasEnded(c) {
-				left = append(left, stray{adoption.Orphan{ID: c.ID, Name: c.Name}, id})
+				left = append(left, stray{adoption.Orphan{ID: c.ID, Name: c.Name, Task: c.Task()}, id})
 			}
 		}
 	}
-	return d.discard(ctx, left)
+	_, err := d.discard(ctx, left)
+	return err
 }
 
-// discard stops and removes containers. Their volumes stay.
-func (d *daemon) discard(ctx context.Context, left []stray) error {
+// discard stops and removes containers, and returns their names. It leaves those whose task the store knows meanwhile.
+// Volumes stay.
+func (d *daemon) discard(ctx context.Context, left []stray) (stopped []string, err error) {
 	var faults []error
 	for _, s := range left {
-		on, err := d.fleet.Node(s.node)
+		still, err := d.unknown(ctx, []stray{s})
+		if err == nil && len(still) == 0 {
+			continue
+		}
 		if err == nil {
-			err = on.Discard(ctx, s.ID)
+			err = d.stop(ctx, s)
 		}
 		if err != nil {
 			faults = append(faults, fmt.Errorf("stop %s: %w", s.Name, err))
+			continue
 		}
+		stopped = append(stopped, s.Name)
 	}
-	return errors.Join(faults...)
+	return stopped, errors.Join(faults...)
+}
+
+// stop stops and removes a container.
+func (d *daemon) stop(ctx context.Context, s stray) error {
+	on, err := d.fleet.Node(s.node)
+	if err != nil {
+		return err
+	}
+	return on.Discard(ctx, s.ID)
 }

@@ -22,6 +22,15 @@ func (s Snapshot) LeftoversOf(ref api.Ref) []Read[api.Task] {
 // Leftovers returns all such tasks.
 func (s Snapshot) Leftovers() []Read[api.Task] { return collect[api.Task](s.Index(IndexLeftovers, "")) }
 
+// ReleaseOf reads the release that a task runs. A task that an object left behind which was deleted has none: the
+// releases of an object made again under its name begin at the same number.
+func (s Snapshot) ReleaseOf(task api.Task) Read[api.Release] {
+	if object := s.Object(task.Owner()); object.Exists() && object.Value.Metadata.UID != task.OwnerUID {
+		return Read[api.Release]{}
+	}
+	return s.Release(task.Owner(), task.Release)
+}
+
 // TasksOf returns the tasks of a workload, oldest first, without leftovers.
 func (s Snapshot) TasksOf(ref api.Ref) []Read[api.Task] {
 	tasks := collect[api.Task](s.Index(IndexTasksByOwner, ref.String()))

@@ -98,10 +98,11 @@ func (t *Txn) SupersedeTask(old Read[api.Task], slot Read[string], task api.Task
 }
 
 // LeaveTask makes a leftover of an ended task that is to be removed: its node doesn't answer, and nothing waits for it.
-// Its slot is free.
+// Its slot is free. Volumes stay: the release that names them goes with the object, and an object made again under the
+// same name has volumes of the same names.
 func (t *Txn) LeaveTask(old Read[api.Task]) *Txn {
 	task := *old.Value
-	task.Leftover = true
+	task.Leftover, task.Wipe = true, false
 	t.If(TaskKey(task.ID), old.Modified).Put(TaskKey(task.ID), task)
 	return t.Delete(SlotKey(task.Owner(), task.Slot))
 }

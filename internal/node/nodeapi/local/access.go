@@ -16,7 +16,7 @@ import (
 func (c *Control) releases(snap records.Snapshot) iter.Seq[*api.Release] {
 	return func(yield func(*api.Release) bool) {
 		for _, task := range snap.TasksOn(c.node) {
-			if release := snap.Release(task.Value.Owner(), task.Value.Release); release.Exists() && !yield(release.Value) {
+			if release := snap.ReleaseOf(*task.Value); release.Exists() && !yield(release.Value) {
 				return
 			}
 		}

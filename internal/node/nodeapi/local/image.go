@@ -24,7 +24,7 @@ func (c *Control) ReleaseImage(ctx context.Context, task api.Task, has node.Part
 	if !known.Exists() || known.Value.Node != c.node {
 		return nil, fmt.Errorf("the image of task %s: %w", task.ID, node.ErrForbidden)
 	}
-	release := snap.Release(known.Value.Owner(), known.Value.Release)
+	release := snap.ReleaseOf(*known.Value)
 	if !release.Exists() || release.Value.ImageID == "" || !c.suits(snap, *release.Value) {
 		return nil, fmt.Errorf("release %s of %s: %w", known.Value.Release, known.Value.Owner(), node.ErrNoImage)
 	}

@@ -23,7 +23,7 @@ func (c *Control) Release(_ context.Context, task api.Task) (node.Release, error
 		return node.Release{}, fmt.Errorf("release %s of %s: %w", task.Release, task.Owner(), node.ErrForbidden)
 	}
 	task = *known.Value
-	read := snap.Release(task.Owner(), task.Release)
+	read := snap.ReleaseOf(task)
 	if !read.Exists() {
 		return node.Release{}, fmt.Errorf("release %s of %s: %w", task.Release, task.Owner(), node.ErrNoRelease)
 	}

@@ -31,6 +31,7 @@ func Run(t *testing.T, connect Connect) {
 		"Files":            files,
 		"Referred":         referred,
 		"NothingOfOthers":  nothingOfOthers,
+		"MadeAgain":        madeAgain,
 		"Served":           served,
 		"Labs":             labs,
 		"Heartbeat":        heartbeat,
