@@ -48,7 +48,7 @@ func (r *Relay) await(most time.Duration, counts func(*link) bool) {
 		waits := false
 		for l := range r.links() {
 			if waits = waits || counts(l); l.last.rests(time.Now()) {
-				_ = l.conn.Close()
+				l.cut()
 			}
 		}
 		if !waits {
