@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"time"
 
 	"tend.dev/tend/internal/node/nodeapi/authority"
 	"tend.dev/tend/internal/node/relay"
@@ -121,5 +122,35 @@ func TestRecheckWaitsForNoCaller(t *testing.T) {
 	end()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAPodThatReadsNothing: the connections to it end as others do.
+func TestAPodThatReadsNothing(t *testing.T) {
+	c := newCluster(t)
+	f := c.far()
+	pod, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pod.Close()
+	f.mu.Lock()
+	f.pods["web"] = pod.Addr().String()
+	f.mu.Unlock()
+	conn, err := relay.Open(t.Context(), c.own(here), c.dial(f.address), target("web", 8080))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // by then all buffers on the way are full
+	for err == nil {
+		_, err = conn.Write(make([]byte, 1<<20))
+	}
+	f.set(here, errors.New("removed"))
+	f.Recheck()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := f.Drained(ctx, "web"); err != nil {
+		t.Error(err)
+		_ = pod.Close()
 	}
 }
