@@ -134,6 +134,7 @@ func Open(ctx context.Context, o Options, l Link) (*Host, error) {
 	}
 	h.reportPrograms()
 	if h.relay != nil {
+		h.Control.Subscribe(h.relay.changed) // after the agent has
 		members = append(members, reconciler.NewMember(h.relay.run))
 	}
 	h.group = reconciler.NewGroup(reconciler.GroupOptions{}, append(members, h.agent)...)

@@ -26,9 +26,19 @@ const DefaultRelayListen = ":8690"
 type relaying struct {
 	*relay.Relay
 	listener net.Listener
+	askers   *askers
 }
 
 func (r *relaying) run(ctx context.Context) error { return r.Run(ctx, r.listener) }
+
+// changed judges the connections of other nodes again. It must be called after the agent's own callback of changes: the
+// agent answers with the table from before until then.
+func (r *relaying) changed(change node.Change) {
+	if change.Served {
+		r.askers.changed()
+		r.Recheck()
+	}
+}
 
 // drained waits until no connection of another node leads to a task.
 func (r *relaying) drained(ctx context.Context, task string) error {
@@ -63,18 +73,12 @@ func (h *Host) openRelay() error {
 		}
 		return mayAsk(others.known(), machine, task == "" || h.agent.AtEvery(task, port, protocol))
 	}
-	h.relay = &relaying{listener: listener, Relay: relay.New(relay.Options{
+	h.relay = &relaying{listener: listener, askers: others, Relay: relay.New(relay.Options{
 		Own: *h.Own, May: may, Logger: h.Logger,
 		Endpoint: func(task string, port int, protocol string) (string, error) {
 			return h.agent.Endpoint(task, port, protocol)
 		},
 	})}
-	h.Control.Subscribe(func(change node.Change) {
-		if change.Served {
-			others.changed()
-			h.relay.Recheck()
-		}
-	})
 	return nil
 }
 

@@ -226,6 +226,22 @@ func TestAWayThatIsCut(t *testing.T) {
 	}
 }
 
+// TestThreeWaysThatAreCut: a request that three pods got is sent to one more.
+func TestThreeWaysThatAreCut(t *testing.T) {
+	var asked atomic.Int64
+	cuts := func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			_ = conn.Close()
+		}
+	}
+	a := newAcross(t, podOf(t, "p1", cuts), podOf(t, "p2", cuts), podOf(t, "p3", cuts))
+	a.serve(a.pod("p1"), a.pod("p2"), a.pod("p3"))
+	if response, _ := a.do("GET", "/", nil); response.StatusCode != http.StatusBadGateway || asked.Load() != maxTries+1 {
+		t.Errorf("%d, asked %d times", response.StatusCode, asked.Load())
+	}
+}
+
 // TestAnAgentThatIsAway: a request waits as long for the agent of the pod's node as for a pod, whatever its method. A
 // pod of this node that refuses connections is given up earlier.
 func TestAnAgentThatIsAway(t *testing.T) {

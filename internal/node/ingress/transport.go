@@ -45,7 +45,7 @@ func (s *spread) RoundTrip(request *http.Request) (*http.Response, error) {
 	now, cut := s.now(), false
 	began, pause := now, 20*time.Millisecond
 	for ; ; now = s.now() {
-		response, err := s.round(request, x, now)
+		response, err := s.round(request, x, now, cut)
 		until := began.Add(s.retry)
 		if cut || x.relayed() && restarting(err) {
 			until = began.Add(s.hold)
@@ -65,8 +65,8 @@ func (s *spread) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 }
 
-// round offers the request to one pod after another.
-func (s *spread) round(request *http.Request, x *exchange, now time.Time) (*http.Response, error) {
+// round offers the request to one pod after another; once more, after it was cut, until something of it was sent.
+func (s *spread) round(request *http.Request, x *exchange, now time.Time, cut bool) (*http.Response, error) {
 	var room [maxTries]*pod
 	tried := room[:0]
 	var last error = errNoPod
@@ -88,7 +88,7 @@ func (s *spread) round(request *http.Request, x *exchange, now time.Time) (*http
 		}
 		now = s.now()
 		x.backend.failed(p, now)
-		if !again(request, err) {
+		if !again(request, err) || cut && !unsent(err) {
 			break
 		}
 	}

@@ -12,11 +12,12 @@ import (
 )
 
 // How long the requests under way have to end while others are taken still, and how long the others have then: a proxy
-// that is refused holds its requests for longer. A connection on which the pod spoke last rests after restTime.
+// that is refused holds its requests for longer. A connection on which the pod spoke last rests after restTime: an answer
+// may pause for less.
 const (
 	earlyTime  = 5 * time.Second
 	lateTime   = 5 * time.Second
-	restTime   = 500 * time.Millisecond
+	restTime   = 3 * time.Second
 	finishLook = 20 * time.Millisecond
 )
 
@@ -48,7 +49,7 @@ func (r *Relay) await(most time.Duration, counts func(*link) bool) {
 		waits := false
 		for l := range r.links() {
 			if waits = waits || counts(l); l.last.rests(time.Now()) {
-				_ = l.conn.Close()
+				l.cut()
 			}
 		}
 		if !waits {

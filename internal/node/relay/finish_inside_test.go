@@ -18,6 +18,7 @@ func TestWhatRests(t *testing.T) {
 		"being answered":    {func(s *spoken) { s.hear([]byte("GET")); s.say(podAtIt) }, time.Hour, false},
 		"answered":          {func(s *spoken) { s.hear([]byte("GET")); s.say(byPod) }, restTime, true},
 		"answered just now": {func(s *spoken) { s.hear([]byte("GET")); s.say(byPod) }, 0, false},
+		"its answer pauses": {func(s *spoken) { s.hear([]byte("GET")); s.say(byPod) }, 2 * time.Second, false},
 		"asked again": {func(s *spoken) { s.hear([]byte("GET")); s.say(byPod); s.hear([]byte("GET")) },
 			time.Hour, false},
 		"HTTP/2": {func(s *spoken) { s.hear([]byte("PRI * HTTP/2.0\r\n")); s.hear([]byte("x")); s.say(byPod) },

@@ -70,12 +70,9 @@ func TestAnEndLetsRequestsFinish(t *testing.T) {
 	if got, err := rests.ReadString('\n'); got != "HTTP/1.1 200 quick\r\n" {
 		t.Fatalf("%q, %v", got, err)
 	}
-	_, slow := open("slow\n")
+	first, slow := open("slow\n")
 	<-asked
 	end()
-	if got, err := rests.ReadString('\n'); err == nil {
-		t.Errorf("between two requests: %q", got)
-	}
 	_, late := open("late\n")
 	if got, err := late.ReadString('\n'); got != "HTTP/1.1 200 late\r\n" {
 		t.Errorf("meanwhile: %q, %v", got, err)
@@ -83,14 +80,18 @@ func TestAnEndLetsRequestsFinish(t *testing.T) {
 	if got, err := late.ReadString('\n'); got != "Connection: close\r\n" {
 		t.Errorf("its caller may ask on the connection again: %q, %v", got, err)
 	}
-	_, later := open("slow\n")
+	second, later := open("slow\n")
 	<-asked
+	if got, err := rests.ReadString('\n'); err == nil {
+		t.Errorf("between two requests: %q", got)
+	}
 	close(answer)
 	for what, reader := range map[string]*bufio.Reader{"under way": slow, "begun meanwhile": later} {
 		if got, err := reader.ReadString('\n'); got != "HTTP/1.1 200 slow\r\n" {
 			t.Errorf("%s: %q, %v", what, got, err)
 		}
 	}
+	_, _ = first.Close(), second.Close()
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}

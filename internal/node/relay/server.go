@@ -54,8 +54,9 @@ type destination struct {
 type link struct {
 	of    authority.Machine
 	asked request // empty before it was read
-	conn  *tls.Conn
-	last  spoken
+	// cut ends it at once. It waits for nothing: tls.Conn.Close would say goodbye to a caller that takes nothing.
+	cut  context.CancelFunc
+	last spoken
 }
 
 // Limits. The file of a connection to a pod belongs to each that another node makes.
@@ -112,7 +113,9 @@ func (r *Relay) Run(ctx context.Context, listener net.Listener) error {
 
 // serve answers one caller.
 func (r *Relay) serve(ctx context.Context, conn *tls.Conn) {
-	own := &link{conn: conn}
+	ctx, cut := context.WithCancel(ctx)
+	defer cut()
+	own := &link{cut: cut}
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.NetConn().Close() })
 	defer stop()
@@ -127,6 +130,7 @@ func (r *Relay) serve(ctx context.Context, conn *tls.Conn) {
 	}
 	defer r.end(own)
 	defer to.Close()
+	defer context.AfterFunc(ctx, func() { _ = to.Close() })() // a pod that reads nothing holds up the end otherwise
 	heard := heard{conn, &own.last, &r.finishing}
 	if pod, ok := to.(*net.TCPConn); ok {
 		Join(heard, pod)
@@ -265,7 +269,7 @@ func (r *Relay) Recheck() {
 			may[q] = r.May(l.of, l.asked.Task, l.asked.Port, l.asked.protocol()) == nil
 		}
 		if !may[q] {
-			_ = l.conn.Close()
+			l.cut()
 		}
 	}
 }
