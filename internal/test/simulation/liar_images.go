@@ -18,7 +18,7 @@ import (
 // asked at times, because it sends heartbeats. What it says of a pinned image that isn't that image is stored nowhere,
 // and nothing else than the image is run. Of a tag it says nothing: a node that is asked for one is believed.
 
-// lieOfImage is what the liar has for every image.
+// lieOfImage is the content that the liar reports for every image.
 const lieOfImage = "sha256:" + "e711e711e711e711e711e711e711e711e711e711e711e711e711e711e711e711"
 
 // pinnedImage is an image of a served workload by its digest.
