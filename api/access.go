@@ -2,7 +2,8 @@ package api
 
 import "time"
 
-// AccessRole says what a person, or a program, may do with an access token. docs/operate/people.md has the table.
+// AccessRole is the set of rights that an access token gives a person or a program. docs/operate/people.md has the
+// table.
 type AccessRole string
 
 // The roles, the least first. A viewer reads; a deployer also changes the objects of its scopes; an admin may do
@@ -21,7 +22,7 @@ type AccessTokenRequest struct {
 	// Name is the person's or the program's: lower-case letters, digits and dashes.
 	Name string     `json:"name"`
 	Role AccessRole `json:"role"`
-	// Scopes are those that the token is limited to. Default: all of them. An admin has none.
+	// Scopes limits the token to these scopes. Default: all scopes. An admin token has no scopes.
 	Scopes []string `json:"scopes,omitempty"`
 	// TTL is the time until it expires, in days or as a duration: 90d, 12h. From 1m to 366d. Default 90d.
 	TTL string `json:"ttl,omitempty"`

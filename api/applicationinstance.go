@@ -9,9 +9,9 @@ type ApplicationInstanceSpec struct {
 	AppRef AppRef `json:"appRef" hcl:"app_ref,block"`
 	// Mode is managed (default), or placeholder: without a release.
 	Mode string `json:"mode,omitempty" hcl:"mode,optional"`
-	// Chart is where the chart comes from. Needed unless the mode is placeholder.
+	// Chart is the source of the chart. Required unless the mode is placeholder.
 	Chart *ChartSource `json:"chart,omitempty" hcl:"chart,block"`
-	// Release is the Helm release. Needed unless the mode is placeholder.
+	// Release is the Helm release. Required unless the mode is placeholder.
 	Release *HelmRelease `json:"release,omitempty" hcl:"release,block"`
 	// Values are the chart's values. Needed unless the mode is placeholder.
 	Values *ChartValues `json:"values,omitempty" hcl:"values,block"`
@@ -21,7 +21,7 @@ type ApplicationInstanceSpec struct {
 	// DependsOn are application instances of the same cluster and scope that must be ready before this one is installed
 	// or upgraded.
 	DependsOn []LocalRef `json:"dependsOn,omitempty" hcl:"depends_on,block"`
-	// Integrations are what of the cluster it uses.
+	// Integrations selects the parts of the cluster that it uses.
 	Integrations *Integrations `json:"integrations,omitempty" hcl:"integrations,block"`
 	ReleaseOptions
 }
@@ -38,11 +38,11 @@ type AppRef struct {
 	CatalogID string `json:"catalogId" hcl:"catalog_id"`
 }
 
-// ChartSource is where a chart comes from.
+// ChartSource is the source of a chart.
 type ChartSource struct {
 	// SourceType is oci or helm.
 	SourceType string `json:"sourceType" hcl:"source_type"`
-	// URL is that of the registry (oci://…) or of the repository (https://…).
+	// URL is the URL of the registry (oci://…) or of the repository (https://…).
 	URL string `json:"url" hcl:"url"`
 	// Name is the chart's.
 	Name string `json:"name" hcl:"name"`
@@ -68,11 +68,11 @@ type ChartVerify struct {
 	Provider string `json:"provider,omitempty" hcl:"provider,optional"`
 	// SecretRef is a Secret with public keys. Needed for notation; for cosign that, or MatchOIDCIdentity.
 	SecretRef *LocalRef `json:"secretRef,omitempty" hcl:"secret_ref,block"`
-	// MatchOIDCIdentity are those who may have signed without a key.
+	// MatchOIDCIdentity lists the allowed signers without a key.
 	MatchOIDCIdentity []OIDCIdentity `json:"matchOIDCIdentity,omitempty" hcl:"match_oidc_identity,block"`
 }
 
-// OIDCIdentity is who signed a chart. Both fields are regular expressions.
+// OIDCIdentity identifies the signer of a chart. Both fields are regular expressions.
 type OIDCIdentity struct {
 	// Issuer is the identity provider.
 	Issuer string `json:"issuer" hcl:"issuer"`
@@ -88,9 +88,10 @@ type ValuesReference struct {
 	Name string `json:"name" hcl:"name"`
 	// ValuesKey is the key in it. Default values.yaml.
 	ValuesKey string `json:"valuesKey,omitempty" hcl:"values_key,optional"`
-	// TargetPath is where in the values the key's text goes, as db.password. Without it the key holds YAML or JSON.
+	// TargetPath is the path in the values for the key's text, such as db.password. Without it the key contains YAML
+	// or JSON.
 	TargetPath string `json:"targetPath,omitempty" hcl:"target_path,optional"`
-	// Optional: an object that does not exist has no values.
+	// Optional: a missing object counts as one without values.
 	Optional bool `json:"optional,omitempty" hcl:"optional,optional"`
 }
 
@@ -129,13 +130,13 @@ const (
 
 // KeyRef names a key of a Secret or a ConfigMap.
 type KeyRef struct {
-	// Name is that of the Secret or the ConfigMap.
+	// Name is the name of the Secret or the ConfigMap.
 	Name string `json:"name" hcl:"name"`
 	// Key is the key in it.
 	Key string `json:"key" hcl:"key"`
 }
 
-// Integrations are what of a cluster an application uses.
+// Integrations selects the parts of a cluster that an application uses.
 type Integrations struct {
 	// ExternalSecrets: its secrets come from the External Secrets operator.
 	ExternalSecrets *Integration `json:"externalSecrets,omitempty" hcl:"external_secrets,block"`

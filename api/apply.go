@@ -60,7 +60,7 @@ const (
 type ObjectResult struct {
 	Ref
 	Action ApplyAction `json:"action"`
-	// Generation is the one the object has now; wait for status.observedGeneration to reach it.
+	// Generation is the object's current generation; wait for status.observedGeneration to reach it.
 	Generation int64 `json:"generation"`
 	// Revision is the store's revision of the object's last write; 0 in the dry run of a created one.
 	Revision int64 `json:"revision"`
@@ -98,14 +98,14 @@ type ApplyResult struct {
 	Withdrawn []Ref `json:"withdrawn,omitempty"`
 	// Plan lists what the controllers will do about it. It is complete in a dry run, empty otherwise.
 	Plan []PlannedAction `json:"plan,omitempty"`
-	// Macros says what each macro of the apply stands for.
+	// Macros lists the objects of each macro in the apply.
 	Macros []MacroResult `json:"macros,omitempty"`
 	DryRun bool          `json:"dryRun,omitempty"`
 	// Revision is the commit's; 0 where nothing was written.
 	Revision int64 `json:"revision,omitempty"`
 }
 
-// Changed says whether the apply wrote, or would write, anything.
+// Changed reports whether the apply wrote, or would write, anything.
 func (r ApplyResult) Changed() bool {
 	for _, object := range r.Objects {
 		if object.Action != ActionUnchanged {

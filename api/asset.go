@@ -40,7 +40,7 @@ type AssetFile struct {
 	// Content is a small local file in base64; Digest (sha256:<hex>) names a larger one that was uploaded.
 	Content []byte `json:"content,omitempty"`
 	Digest  string `json:"digest,omitempty"`
-	// Filename is where the client found it, for people.
+	// Filename is the client's path of the file, for people.
 	Filename string `json:"filename,omitempty"`
 	// Path is the file to read, relative to the manifest. The client reads it; the server never sees this field.
 	Path string `json:"path,omitempty"`
@@ -108,8 +108,8 @@ func AssetKey(r Reference, scope string, has func(key string) bool) (key string,
 	return key, has(key)
 }
 
-// AssetMount says whether an entry of volumes mounts a file of an asset: its source is one reference and nothing else.
-// Such a mount is read-only.
+// AssetMount reports whether an entry of volumes mounts a file of an asset: its source is exactly one reference. Such
+// a mount is read-only.
 func AssetMount(entry string) bool {
 	found := References(entry)
 	return len(found) > 0 && found[0].Start == 0 && !found[0].Escaped && found[0].Space == SpaceAsset &&

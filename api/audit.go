@@ -11,8 +11,8 @@ type AuditData struct {
 	// Method and Path are the request's.
 	Method string `json:"method"`
 	Path   string `json:"path"`
-	// Actor is who asked: a user of the machine with the process, the name of an access token with the address, or the
-	// address alone of one with the server's own token.
+	// Actor made the call: a user of the machine with the process, the name of an access token with the address, or
+	// only the address for the server's own token.
 	Actor string `json:"actor,omitempty"`
 	// Kind, Scope and Name are the object that was named, as far as it was. Objects are those of an apply with what it
 	// pruned, of a deletion that prunes, or of a class of labs, or a token that is made or revoked (token/NAME): at most
@@ -22,8 +22,8 @@ type AuditData struct {
 	Name        string   `json:"name,omitempty"`
 	Objects     []string `json:"objects,omitempty"`
 	MoreObjects int      `json:"moreObjects,omitempty"`
-	// Pod is the one that a command was for, or that was stopped or started; Kind, Scope and Name are then its object,
-	// if it was there.
+	// Pod is the pod that a command ran in, or that was stopped or started. Kind, Scope and Name then identify its
+	// object, if it existed.
 	Pod string `json:"pod,omitempty"`
 	// Reason is the caller's reason for an approval.
 	Reason string `json:"reason,omitempty"`

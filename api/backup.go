@@ -4,12 +4,12 @@ import "time"
 
 // BackupRecord holds the outcome of scheduled backups. The server that leads writes it.
 type BackupRecord struct {
-	// At is when the last one was begun, Took how many seconds it took, and Error why it failed; empty if it did not.
+	// At is the start of the last backup, Took its duration in seconds, and Error its failure; empty if it succeeded.
 	At    time.Time `json:"at"`
 	Took  float64   `json:"took"`
 	Error string    `json:"error,omitempty"`
-	// Succeeded is when the last good one was taken; Name is its file, or the command that took it, Size its bytes, and
-	// Revision that of the store in it.
+	// Succeeded is the time of the last good backup. Name is its file or the command that took it, Size its bytes, and
+	// Revision the store's revision in it.
 	Succeeded time.Time `json:"succeeded,omitzero"`
 	Name      string    `json:"name,omitempty"`
 	Size      int64     `json:"size,omitempty"`
@@ -22,7 +22,7 @@ type BackupStatus struct {
 	Schedule string `json:"schedule,omitempty"`
 	To       string `json:"to,omitempty"`
 	Keep     int    `json:"keep,omitempty"`
-	// Next is when the next one is due, Running is set while one is taken.
+	// Next is the time of the next backup. Running is set while one is taken.
 	Next    time.Time `json:"next,omitzero"`
 	Running bool      `json:"running,omitempty"`
 	// Last is nil before the first one.

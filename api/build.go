@@ -43,7 +43,8 @@ type BuildLang struct {
 // Behind a # stands a nonce where it was asked to be built again; it stays until another tree comes.
 const StampBuild = "build"
 
-// Labels on every image that was built here. Containers inherit an image's labels, so these are none of theirs.
+// Labels on every image that was built here. Containers inherit an image's labels, so these names must differ from the
+// labels of containers.
 const (
 	LabelBuildCluster = "tend.build.cluster"
 	// LabelBuildOwner is the repository of the image: <scope>-<name>.
@@ -102,7 +103,7 @@ func (b *ImageBuild) Name() string {
 	return b.ID
 }
 
-// Stamp is the one an object is made of this build by.
+// Stamp returns the value of StampBuild for an object made by this build.
 func (b ImageBuild) Stamp() string {
 	if b.Nonce == "" {
 		return b.Tree

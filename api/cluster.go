@@ -9,7 +9,7 @@ import (
 type ClusterSpec struct {
 	// DisplayName is a name for people, at most 128 characters. Default: the cluster's id.
 	DisplayName string `json:"displayName,omitempty" hcl:"display_name,optional"`
-	// Namespaces are those that objects may be delivered to. Default: every namespace.
+	// Namespaces lists the namespaces that objects may be delivered to. Default: every namespace.
 	Namespaces []string `json:"namespaces,omitempty" hcl:"namespaces,optional"`
 	// Drift is the reaction to an object that was deleted or changed in the cluster: heal (default) applies it again,
 	// report only reports it. The annotation tend.dev/drift sets it for one object.
@@ -43,7 +43,7 @@ type ClusterStatus struct {
 	ObservedRevision   int64 `json:"observedRevision,omitempty"`
 	// Phase is Pending until an operator has registered, then Connected or Disconnected.
 	Phase string `json:"phase,omitempty"`
-	// RegisteredAt is when an operator registered last.
+	// RegisteredAt is the time of the last registration of an operator.
 	RegisteredAt time.Time   `json:"registeredAt,omitzero"`
 	Conditions   []Condition `json:"conditions,omitempty"`
 	// Contact is the operator's report about itself. It is stored apart, and joined when the status is read.
@@ -53,27 +53,27 @@ type ClusterStatus struct {
 // ClusterContact is the report of a cluster's operator about itself. Key /actual/clusters/<cluster>; the servers that
 // it asks write it.
 type ClusterContact struct {
-	// UID is that of the cluster's object: another one of the name begins without a contact.
+	// UID is the uid of the cluster's object. Another object of the same name starts without a contact.
 	UID string `json:"uid"`
-	// At is when it was heard of last; it is written at most every 15 seconds.
+	// At is the time of the last contact, written at most every 15 seconds.
 	At time.Time `json:"at"`
-	// Operator is the client that it says it is.
+	// Operator is the name that the operator's client gives itself.
 	Operator string `json:"operator,omitempty"`
-	// Conditions are those of its last heartbeat that had any.
+	// Conditions lists the conditions of its last heartbeat with conditions.
 	Conditions []Condition `json:"conditions,omitempty"`
 }
 
 // ClusterAccess holds the credentials of a cluster's operator. Key /clusters/access/<cluster>; the servers write it,
 // each write under the condition that nobody else did. It holds hashes alone.
 type ClusterAccess struct {
-	// UID is that of the cluster's object.
+	// UID is the uid of the cluster's object.
 	UID string `json:"uid"`
 	// Registration is the token with which an operator may register; nil if none is valid.
 	Registration *ClusterToken `json:"registration,omitempty"`
-	// Token is the one in use, Previous the one before a rotation, until its end.
+	// Token is the current token, Previous the one that a rotation replaced, until the rotation ends.
 	Token    *ClusterToken `json:"token,omitempty"`
 	Previous *ClusterToken `json:"previous,omitempty"`
-	// RegisteredAt is when Token, or one that it replaced, was registered for.
+	// RegisteredAt is the time of the registration that created Token or a token that it replaced.
 	RegisteredAt time.Time `json:"registeredAt,omitzero"`
 	// Keys counts how often the keys of jobs and of approvals were replaced.
 	Keys int `json:"keys,omitempty"`
@@ -97,7 +97,8 @@ type ClusterRegistration struct {
 	Cluster   string    `json:"cluster"`
 	Token     string    `json:"token"`
 	ExpiresAt time.Time `json:"expiresAt"`
-	// Address is where operators connect, HOST:PORT, and Authority the certificate in PEM that its listener is trusted by.
+	// Address is the HOST:PORT that operators connect to. Authority is the PEM certificate by which they trust its
+	// listener.
 	Address   string `json:"address"`
 	Authority string `json:"authority"`
 	// ServerName is the name in the listener's certificate, whatever its address.

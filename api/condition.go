@@ -18,7 +18,7 @@ type Condition struct {
 	Status  ConditionStatus `json:"status"`
 	Reason  string          `json:"reason"`
 	Message string          `json:"message,omitempty"`
-	// Next is the one step that helps against a failure; empty where a person has nothing to do.
+	// Next is the single next step that fixes a failure; empty if a person has nothing to do.
 	Next string `json:"next,omitempty"`
 	// LastTransitionTime moves only when Status changes.
 	LastTransitionTime time.Time `json:"lastTransitionTime"`

@@ -7,7 +7,7 @@ type ConfigResult struct {
 	Keys  []string `json:"keys"`
 	// Apps are the names of the apps of the scope that have keys of their own. Only the list of a scope's bucket has them.
 	Apps []string `json:"apps,omitempty"`
-	// Value is that of the one key that was asked for by its name. No other answer holds a value.
+	// Value is the value of the key that was requested by name. No other answer contains a value.
 	Value *string `json:"value,omitempty"`
 	// Created, Changed, Unchanged and Removed sort the keys that were to be set or removed.
 	Created   []string `json:"created,omitempty"`
@@ -16,7 +16,7 @@ type ConfigResult struct {
 	Removed   []string `json:"removed,omitempty"`
 	// Warnings are for a person to read; nothing was refused for them.
 	Warnings []string `json:"warnings,omitempty"`
-	// Notes are what a person may want to know, though it is often on purpose.
+	// Notes lists hints for a person. Many of the noted effects are intended.
 	Notes []string `json:"notes,omitempty"`
 	// Affected are the deployments and statefulsets whose environment differs by it.
 	Affected []Ref `json:"affected,omitempty"`

@@ -17,12 +17,12 @@ type DeliveredStatus struct {
 	Delivery *DeliveryStatus `json:"delivery,omitempty"`
 	// Differences are the fields that the cluster has otherwise than the object declares; empty if none is known.
 	Differences []ClusterDifference `json:"differences,omitempty"`
-	// Endpoints are where the application is reached, as the cluster says.
+	// Endpoints lists the application's addresses, as the cluster reports them.
 	Endpoints []ClusterEndpoint `json:"endpoints,omitempty"`
-	// Objects are what the application consists of in the cluster, as Flux reports it: the first 100 of ObjectCount.
+	// Objects lists the application's objects in the cluster, as Flux reports them: the first 100 of ObjectCount.
 	Objects     []ClusterObject `json:"objects,omitempty"`
 	ObjectCount int             `json:"objectCount,omitempty"`
-	// Health is the worst health of Objects; empty until the cluster has said it of what was applied last.
+	// Health is the worst health of Objects; empty until the cluster has reported it for the last apply.
 	Health ClusterHealth `json:"health,omitempty"`
 	// Conditions are Tend's own (Ready, Progressing, Degraded, Delivered), and those that the cluster reports.
 	Conditions []Condition `json:"conditions,omitempty"`
@@ -50,17 +50,18 @@ type DeliveryStatus struct {
 	Job     string `json:"job"`
 	Action  string `json:"action"`
 	Cluster string `json:"cluster"`
-	// Generation is that of the object in the job, Attempt counts the jobs for it, from 1.
+	// Generation is the generation of the object in the job. Attempt counts the jobs for it, from 1.
 	Generation int64     `json:"generation"`
 	Attempt    int       `json:"attempt"`
 	CreatedAt  time.Time `json:"createdAt"`
-	// AcknowledgedAt is when the operator took it.
+	// AcknowledgedAt is the time at which the operator took the job.
 	AcknowledgedAt time.Time `json:"acknowledgedAt,omitzero"`
-	// Outcome is succeeded, failed, noop or conflict; empty until there is one. Error is why it is not succeeded.
+	// Outcome is succeeded, failed, noop or conflict; empty until there is one. Error is the cause of an outcome other
+	// than succeeded.
 	Outcome string    `json:"outcome,omitempty"`
 	Error   string    `json:"error,omitempty"`
 	EndedAt time.Time `json:"endedAt,omitzero"`
-	// RetryAt is when a failed one is sent again.
+	// RetryAt is the time at which a failed job is sent again.
 	RetryAt time.Time `json:"retryAt,omitzero"`
 	// Resource is the resource in the cluster, as it was applied last.
 	Resource *ClusterResource `json:"resource,omitempty"`
@@ -96,7 +97,7 @@ const (
 	ClusterUnknown     ClusterHealth = "Unknown"
 )
 
-// ClusterEndpoint is where an application is reached.
+// ClusterEndpoint is an address of an application.
 type ClusterEndpoint struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
@@ -119,13 +120,13 @@ type ClusterJob struct {
 	Payload   json.RawMessage `json:"payload"`
 	CreatedAt time.Time       `json:"createdAt"`
 	ExpiresAt time.Time       `json:"expiresAt"`
-	// Heal is why the same is applied again; nil if the object was written.
+	// Heal is the reason to apply an unchanged object again; nil if the object was written.
 	Heal *ClusterHeal `json:"heal,omitempty"`
 	// Force has a new apply take fields back that others have changed since the one before.
 	Force bool `json:"force,omitempty"`
 }
 
-// ClusterHeal says why an object is applied again without having been written.
+// ClusterHeal is the reason to apply an unchanged object again.
 type ClusterHeal struct {
 	// Count is the number of times it was applied again in a row, from 1.
 	Count int `json:"count"`
@@ -138,7 +139,7 @@ type ClusterHeal struct {
 
 // ClusterLive is the operator's comparison of a resource with what was applied.
 type ClusterLive struct {
-	// Key is that of the job that it was compared with: of a newer one it says nothing.
+	// Key is the key of the job that the cluster was compared with. The result doesn't apply to a newer job.
 	Key string `json:"key"`
 	// Missing: there is no such resource. Deleting: there is, and it is being deleted.
 	Missing  bool `json:"missing,omitempty"`
@@ -146,7 +147,7 @@ type ClusterLive struct {
 	// UID is the resource's.
 	UID         string              `json:"uid,omitempty"`
 	Differences []ClusterDifference `json:"differences,omitempty"`
-	// At is when it was found so.
+	// At is the time of the comparison.
 	At time.Time `json:"at"`
 }
 
@@ -172,11 +173,12 @@ const (
 type ClusterReport struct {
 	// UID is the object's.
 	UID string `json:"uid"`
-	// Job is the one that was acknowledged last, at AckedAt; RenewedAt is when the operator spoke of it last.
+	// Job is the last acknowledged job, AckedAt the time of its acknowledgement, RenewedAt the time of the operator's
+	// last report on it.
 	Job       string    `json:"job,omitempty"`
 	AckedAt   time.Time `json:"ackedAt,omitzero"`
 	RenewedAt time.Time `json:"renewedAt,omitzero"`
-	// Message is that of the operator's last status.
+	// Message is the message in the operator's last status.
 	Message string `json:"message,omitempty"`
 	// Result is the outcome of Job; nil until it is known.
 	Result *ClusterResult `json:"result,omitempty"`
@@ -189,10 +191,10 @@ type ClusterReport struct {
 	AppliedAt  time.Time        `json:"appliedAt,omitzero"`
 	// Live compares the resource with what was applied; nil until the operator has.
 	Live *ClusterLive `json:"live,omitempty"`
-	// Conditions are those of the resource, each as it was reported last.
+	// Conditions lists the last reported conditions of the resource.
 	Conditions []ReportedCondition `json:"conditions,omitempty"`
 	Endpoints  []ClusterEndpoint   `json:"endpoints,omitempty"`
-	// Objects are those of the release, the first 100 of ObjectCount. Health is the worst of theirs.
+	// Objects lists the first 100 of the release's ObjectCount objects. Health is their worst health.
 	Objects     []ClusterObject `json:"objects,omitempty"`
 	ObjectCount int             `json:"objectCount,omitempty"`
 	Health      ClusterHealth   `json:"health,omitempty"`

@@ -23,7 +23,7 @@ type Delivery struct {
 	Name  string `json:"name"`
 	// Hook is the field path of the target: on_deploy.success[0].
 	Hook string `json:"hook"`
-	// Tokens are what {{…}} in the body stands for.
+	// Tokens maps each {{…}} in the body to its value.
 	Tokens    map[string]string `json:"tokens"`
 	State     DeliveryState     `json:"state"`
 	Attempts  int               `json:"attempts,omitempty"`

@@ -99,7 +99,7 @@ const (
 	ModeGlobal     = "global"
 )
 
-// Global says whether each node gets one pod.
+// Global reports whether the deployment runs one pod on each node.
 func (s DeploymentSpec) Global() bool { return s.Mode == ModeGlobal }
 
 // ResourceLimits are frozen into the container's cgroup when it is created.

@@ -33,7 +33,7 @@ type SurplusImage struct {
 	Image string `json:"image"`
 	// Bytes is the size of the image; layers that it shares with others stay.
 	Bytes int64 `json:"bytes"`
-	// Since is when the wait for its removal began; the zero time if it has not.
+	// Since is the start of the wait for its removal; the zero time before that.
 	Since time.Time `json:"since,omitzero"`
 	// Removed is set by a prune.
 	Removed bool `json:"removed,omitempty"`

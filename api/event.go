@@ -8,7 +8,7 @@ import (
 
 // The media types of events.
 const (
-	// EventMediaType is that of one event in the structured form of CloudEvents.
+	// EventMediaType is the media type of one event in the structured form of CloudEvents.
 	EventMediaType = "application/cloudevents+json"
 	// EventSpecVersion is the version of CloudEvents that events follow.
 	EventSpecVersion = "1.0"
@@ -52,7 +52,7 @@ const AuditType = "audit"
 
 // The types of what a stream of events has besides them. Their ids are positions to go on from.
 const (
-	// EventBookmark says how far the reader is.
+	// EventBookmark marks the position of the reader.
 	EventBookmark = "tend.bookmark"
 	// EventError is the last of a stream; its data is the Problem that ended it.
 	EventError = "tend.error"
@@ -105,20 +105,20 @@ type EventData struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Verb is the request (apply, scale, …), or the controller's step that wrote a status.
 	Verb string `json:"verb,omitempty"`
-	// Actor is who asked, and Manager the field manager the change was made as; empty for controllers.
+	// Actor made the request, and Manager is the field manager of the change; empty for controllers.
 	Actor   string `json:"actor,omitempty"`
 	Manager string `json:"manager,omitempty"`
 	// Changes are the fields that changed, ordered by path, at most MaxEventChanges; MoreChanges counts the others.
 	Changes     []EventChange `json:"changes,omitempty"`
 	MoreChanges int           `json:"moreChanges,omitempty"`
-	// Conditions are those that changed status or reason.
+	// Conditions lists the conditions with a changed status or reason.
 	Conditions []EventCondition `json:"conditions,omitempty"`
-	// Phase is that of a rollout, a run or a lab; OldPhase the one before, where it changed.
+	// Phase is the phase of a rollout, a run or a lab. OldPhase is the previous phase, if it changed.
 	Phase    string `json:"phase,omitempty"`
 	OldPhase string `json:"oldPhase,omitempty"`
-	// Healing: the rollout is about pods that ended or stopped answering; nothing about the object was changed.
+	// Healing is set if the rollout replaces pods that ended or stopped answering, and the object didn't change.
 	Healing bool `json:"healing,omitempty"`
-	// Release is the one the object is at or on its way to; OldRelease the one before, where it changed.
+	// Release is the object's current or target release. OldRelease is the previous one, if it changed.
 	Release    string `json:"release,omitempty"`
 	OldRelease string `json:"oldRelease,omitempty"`
 	// Reason and Message say why something failed, or how a lab ended.
@@ -132,9 +132,9 @@ type EventData struct {
 type EventLab struct {
 	Owner string `json:"owner,omitempty"`
 	Class string `json:"class,omitempty"`
-	// EndsAt is when its time is over; absent before it runs.
+	// EndsAt is the end of the lab's time; absent before it runs.
 	EndsAt time.Time `json:"endsAt,omitzero"`
-	// AccessURL is where it can be reached while it runs.
+	// AccessURL is the lab's URL while it runs.
 	AccessURL string `json:"accessUrl,omitempty"`
 	// ExitCode is its container's, once it has ended.
 	ExitCode *int `json:"exitCode,omitempty"`

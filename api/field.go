@@ -28,7 +28,7 @@ type FieldOwner struct {
 	Path    string          `json:"path"`
 	Value   json.RawMessage `json:"value"`
 	Manager string          `json:"manager"`
-	// Actor is who asked, in that role; empty where it is not known.
+	// Actor made the request in that role; empty if unknown.
 	Actor string    `json:"actor,omitempty"`
 	At    time.Time `json:"at"`
 	// OrBefore is set where only the latest possible time is known: old writes of a manager are remembered together.

@@ -19,7 +19,7 @@ type ReleaseHooks struct {
 	Timeout Duration `json:"timeout,omitempty" hcl:"timeout,optional"`
 }
 
-// Steps are what surrounds the rollout of a release of the spec; nil where nothing does.
+// Steps returns the steps before and after the rollout of a release of the spec; nil without steps.
 func (s DeploymentSpec) Steps() *ReleaseSteps {
 	steps := ReleaseSteps{}
 	if s.DependsOn != nil {

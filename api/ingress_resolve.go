@@ -5,7 +5,7 @@ import "cmp"
 // DefaultIngressPort is asked where neither the ingress nor the workload names one.
 const DefaultIngressPort = 80
 
-// Secure says whether the host is served with TLS.
+// Secure reports whether the host is served with TLS.
 func (s IngressSpec) Secure() bool {
 	return s.TLS != nil && (s.TLS.Enabled == nil || *s.TLS.Enabled)
 }

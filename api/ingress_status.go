@@ -7,11 +7,11 @@ type IngressNodeStatus struct {
 	Node  string         `json:"node"`
 	HTTP  ListenerStatus `json:"http"`
 	HTTPS ListenerStatus `json:"https"`
-	// Ports are how the ports are that ingresses listen at, by Listen.String.
+	// Ports maps each Listen.String to the status of that port.
 	Ports map[string]ListenerStatus `json:"ports,omitempty"`
-	// Certificates are how those of the hosts are, by host.
+	// Certificates maps each host to the status of its certificate.
 	Certificates map[string]CertificateStatus `json:"certificates,omitempty"`
-	// Unreached are the nodes with pods of these hosts that the proxy doesn't reach, and why.
+	// Unreached maps each node with pods of these hosts that the proxy can't reach to the reason.
 	Unreached map[string]string `json:"unreached,omitempty"`
 }
 
@@ -27,9 +27,9 @@ type ListenerStatus struct {
 
 // CertificateStatus describes the certificate of a host.
 type CertificateStatus struct {
-	// NotAfter is when it ends; zero while there is none. It is renewed before.
+	// NotAfter is the certificate's expiry; zero without a certificate. Tend renews it earlier.
 	NotAfter time.Time `json:"notAfter,omitzero"`
-	// Error is why the last attempt to get or renew it failed; At when that was. It is tried again by itself.
+	// Error is the cause of the last failed attempt to get or renew it, At the time of that attempt. Tend retries.
 	Error string    `json:"error,omitempty"`
 	At    time.Time `json:"at,omitzero"`
 }
@@ -39,7 +39,7 @@ type IngressStatus struct {
 	// ObservedGeneration and ObservedRevision say which write of the object this status describes.
 	ObservedGeneration int64 `json:"observedGeneration"`
 	ObservedRevision   int64 `json:"observedRevision"`
-	// URL is where it is served; Host and TLS are its parts.
+	// URL is the URL that it is served at; Host and TLS are its parts.
 	URL  string `json:"url,omitempty"`
 	Host string `json:"host,omitempty"`
 	TLS  bool   `json:"tls,omitempty"`

@@ -47,9 +47,10 @@ type JoinToken struct {
 	JoinTokenInfo
 	// Token is the secret, which is shown once.
 	Token string `json:"token"`
-	// Address is where they connect: HOST:PORT.
+	// Address is the HOST:PORT that they connect to.
 	Address string `json:"address"`
-	// EtcdEndpoints and EtcdPrefix are where the store of a server that joins is; empty if the servers have it themselves.
+	// EtcdEndpoints and EtcdPrefix locate the external store for a server that joins; empty if the servers hold the
+	// store.
 	EtcdEndpoints []string `json:"etcdEndpoints,omitempty"`
 	EtcdPrefix    string   `json:"etcdPrefix,omitempty"`
 }

@@ -43,9 +43,9 @@ type KindInfo struct {
 	// Status is the type of the status that its controller writes; nil for a kind without a controller, whose objects
 	// take effect once they are stored.
 	Status reflect.Type
-	// Scope says whether its objects have a scope.
+	// Scope is the rule for the scope of its objects.
 	Scope ScopeRule
-	// Only is the one name that an object of the kind may have; empty if any will do.
+	// Only is the only allowed name of an object of the kind; empty allows any name.
 	Only string
 	// Slots: its objects keep slots filled. Runs: they run to an end. Boxed: each is one container with a start and an
 	// end.
@@ -67,7 +67,7 @@ type KindInfo struct {
 	fixed func(c *checker, old, next json.RawMessage, phase string)
 }
 
-// ScopeRule says whether the objects of a kind have a scope.
+// ScopeRule is the rule for the scope of a kind's objects.
 type ScopeRule int
 
 // The values of ScopeRule.
@@ -166,33 +166,33 @@ func RegisterKind(info KindInfo) KindInfo {
 // Info returns the kind's row of the table; a zero KindInfo for a macro.
 func (k Kind) Info() KindInfo { return kindTable[k] }
 
-// Core says whether the kind is one of Tend's own. An object of any other kind is a macro: the plugin of the kind's
+// Core reports whether the kind is one of Tend's own. An object of any other kind is a macro: the plugin of the kind's
 // name says which objects it stands for, and it is never stored itself.
 func (k Kind) Core() bool { _, core := kindTable[k]; return core }
 
-// HasSlots says whether objects of the kind keep slots filled: they scale, restart, roll out and roll back.
+// HasSlots reports whether objects of the kind keep slots filled: they scale, restart, roll out and roll back.
 func (k Kind) HasSlots() bool { return k.Info().Slots }
 
-// HasRuns says whether objects of the kind run to an end.
+// HasRuns reports whether objects of the kind run to an end.
 func (k Kind) HasRuns() bool { return k.Info().Runs }
 
-// TimeBoxed says whether objects of the kind are containers with a start and an end.
+// TimeBoxed reports whether objects of the kind are containers with a start and an end.
 func (k Kind) TimeBoxed() bool { return k.Info().Boxed }
 
-// Serves says whether the pods of the kind may serve requests.
+// Serves reports whether the pods of the kind may serve requests.
 func (k Kind) Serves() bool { return k.HasSlots() || k.TimeBoxed() }
 
-// Delivered says whether objects of the kind are sent to a Kubernetes cluster.
+// Delivered reports whether objects of the kind are sent to a Kubernetes cluster.
 func (k Kind) Delivered() bool { return k.Info().Delivered }
 
-// HasContainers says whether anything of the kind runs in containers.
+// HasContainers reports whether anything of the kind runs in containers.
 func (k Kind) HasContainers() bool { return k.HasSlots() || k.HasRuns() || k.TimeBoxed() }
 
-// HasController says whether something works on objects of the kind; those of the others take effect once they are
+// HasController reports whether something works on objects of the kind; those of the others take effect once they are
 // stored.
 func (k Kind) HasController() bool { return k.Info().Status != nil }
 
-// Stored says whether the store has objects of the kind.
+// Stored reports whether the store has objects of the kind.
 func (k Kind) Stored() bool { i := k.Info(); return i.Spec != nil && len(i.StandsFor) == 0 }
 
 // KindsThat returns the kinds of the table that are as asked, such as Kind.HasSlots.

@@ -18,7 +18,7 @@ type LabSpec struct {
 	Container
 	// Owner is the e-mail address of the person the lab is for.
 	Owner string `json:"owner" hcl:"owner"`
-	// Start is when it begins, in RFC 3339. Default: at once. One that has passed means at once too.
+	// Start is the time at which the lab begins, in RFC 3339. Default: at once, also for a time in the past.
 	Start string `json:"start,omitempty" hcl:"start,optional"`
 	// Duration is its time to run, counted from when its container runs. 1s to 720h.
 	Duration Duration `json:"duration" hcl:"duration"`
@@ -57,7 +57,7 @@ func (s LabSpec) Route() (IngressSpec, bool) {
 	return route, s.Host != ""
 }
 
-// LabPhase is where a lab is in its life.
+// LabPhase is a phase in the life of a lab.
 type LabPhase string
 
 // The phases of a lab. It moves forward only; see internal/core/lab for the moves.
@@ -70,7 +70,7 @@ const (
 	LabTimeout      LabPhase = "TIMEOUT"      // its time was over
 )
 
-// Ended says whether nothing follows.
+// Ended reports whether nothing follows.
 func (p LabPhase) Ended() bool { return p == LabCompleted || p == LabFailed || p == LabTimeout }
 
 // LabStatus is the status of a lab. Its controller alone writes it.
@@ -82,15 +82,16 @@ type LabStatus struct {
 	// Reason and Message say why it is in its phase, or why it still waits.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
-	// StartsAt is when it begins; absent means at once. EndsAt is when its time is over, from when it runs.
+	// StartsAt is the time at which the lab begins; absent means at once. EndsAt is the end of its time; absent before
+	// it runs.
 	StartsAt time.Time `json:"startsAt,omitzero"`
 	EndsAt   time.Time `json:"endsAt,omitzero"`
-	// StartedAt is when it was RUNNING first, CompletedAt when it reached its end.
+	// StartedAt is the time at which it first was RUNNING, CompletedAt the time of its end.
 	StartedAt   time.Time `json:"startedAt,omitzero"`
 	CompletedAt time.Time `json:"completedAt,omitzero"`
 	// Extended is the time that people have added to the duration.
 	Extended Duration `json:"extended,omitempty"`
-	// AccessURL is where it can be reached while it runs.
+	// AccessURL is the lab's URL while it runs.
 	AccessURL string `json:"accessUrl,omitempty"`
 	// Task, Pod, Node and Container are those of its container, also after its end.
 	Task      string `json:"task,omitempty"`
@@ -103,7 +104,7 @@ type LabStatus struct {
 	// Failures counts the containers that could not be started; RetryAt is when the next one is made.
 	Failures int       `json:"failures,omitempty"`
 	RetryAt  time.Time `json:"retryAt,omitzero"`
-	// LastFailure is why the last of them could not be started, until one runs.
+	// LastFailure is the cause of the last failed start; empty once one runs.
 	LastFailure string `json:"lastFailure,omitempty"`
 	// Release is the snapshot that it runs; Image and ImageID what that contains.
 	Release           string      `json:"release,omitempty"`
@@ -122,7 +123,7 @@ type LabOrders struct {
 	Extended time.Duration `json:"extended,omitempty"`
 	// Extensions are the newest ones, oldest first.
 	Extensions []LabExtension `json:"extensions,omitempty"`
-	// StoppedBy is who asked for its end, StoppedAt when.
+	// StoppedBy is the user who stopped the lab, StoppedAt the time.
 	StoppedBy string    `json:"stoppedBy,omitempty"`
 	StoppedAt time.Time `json:"stoppedAt,omitzero"`
 }
@@ -139,7 +140,7 @@ type LabExtension struct {
 // LabResult is the answer of the verbs extend and end.
 type LabResult struct {
 	Labs []LabChanged `json:"labs"`
-	// Revision is that of the store after the change; Changed says whether anything was written.
+	// Revision is the store's revision after the change. Changed is set if the change wrote anything.
 	Revision int64 `json:"revision"`
 	Changed  bool  `json:"changed"`
 }

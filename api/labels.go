@@ -22,7 +22,7 @@ const (
 	// LabelClaim and LabelOrdinal are those of an ordinal's volume.
 	LabelClaim   = "tend.claim"
 	LabelOrdinal = "tend.ordinal"
-	// LabelRole says what a container of a task is beside its main one, which has none: RoleInit.
+	// LabelRole is the role of a task's container: RoleInit. The main container has no such label.
 	LabelRole = "tend.role"
 	// An init container names its init, the main container it prepares (by id) and its attempt, from 1.
 	LabelInit        = "tend.init"
@@ -87,7 +87,7 @@ func (t Task) Identity() map[string]string {
 	return out
 }
 
-// Zones are those under which <name>.<scope> also resolves.
+// Zones lists the DNS zones in which <name>.<scope> also resolves.
 var Zones = []string{"tend", "voodu"}
 
 // publicZones are the top-level domains that every program asks for: the old generic ones, and those of countries as

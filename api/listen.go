@@ -16,7 +16,7 @@ const (
 
 // Listen is a port at which the proxies of all nodes listen. The zero value means no port.
 type Listen struct {
-	// IP is the one address that it is bound to; invalid for every address.
+	// IP is the address that it is bound to; invalid for every address.
 	IP   netip.Addr
 	Port int
 	// Protocol is tcp or udp.

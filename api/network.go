@@ -71,12 +71,12 @@ type Subnets struct {
 // alone writes it.
 type NetworkNodeStatus struct {
 	Node string `json:"node"`
-	// Address is where other nodes reach it, Key its public key of WireGuard.
+	// Address is its address for other nodes, Key its public key of WireGuard.
 	Address netip.Addr `json:"address,omitzero"`
 	Key     string     `json:"key,omitempty"`
-	// Subnet is that of the network that its containers join, if it exists already.
+	// Subnet is the subnet of the network that its containers join, if it exists already.
 	Subnet netip.Prefix `json:"subnet,omitzero"`
-	// Taken are the networks that the machine itself is in, or routes elsewhere.
+	// Taken lists the networks that the machine is in, or for which it has other routes.
 	Taken []netip.Prefix `json:"taken,omitempty"`
 	// Connected: packets to the other nodes are sent on their way. Message says why not, or which nodes are left out.
 	Connected bool   `json:"connected"`
@@ -149,5 +149,5 @@ func (c *checker) nodeNetwork(s NetworkSpec) {
 	}
 }
 
-// sharedAddresses are those of RFC 6598, which no host in the internet has either.
+// sharedAddresses is the range of RFC 6598, which no host on the internet has either.
 var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10")

@@ -10,7 +10,7 @@ import (
 type NodeStatus struct {
 	ID       string `json:"id"`
 	Hostname string `json:"hostname"`
-	// Labels are those that the agent was started with.
+	// Labels holds the labels that the agent was started with.
 	Labels map[string]string `json:"labels,omitempty"`
 	// Arch and OS are the machine's, as Go names them: amd64, linux.
 	Arch string `json:"arch,omitempty"`
@@ -20,14 +20,14 @@ type NodeStatus struct {
 	RuntimeVersion string `json:"runtimeVersion,omitempty"`
 	// EngineID is the engine's own id, which no other engine has; empty where the runtime has none.
 	EngineID string `json:"engineID,omitempty"`
-	// Ready says whether the runtime answers; Reason and Message why not.
+	// Ready is set while the runtime answers. Reason and Message explain why it doesn't.
 	Ready   bool   `json:"ready"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 	// Version is Tend's on the machine.
 	Version string `json:"version,omitempty"`
-	// Address is where other nodes reach the machine, RelayPort the TCP port at which it takes their connections to its
-	// pods; 0 if it takes none.
+	// Address is the machine's address for other nodes. RelayPort is the TCP port for their connections to its pods; 0
+	// if it takes none.
 	Address     netip.Addr `json:"address,omitzero"`
 	RelayPort   uint16     `json:"relayPort,omitempty"`
 	CPUs        float64    `json:"cpus,omitempty"`
@@ -46,7 +46,7 @@ type NodeLosses struct {
 	At []time.Time `json:"at,omitempty"`
 	// Lost is set while the last of them lasts.
 	Lost bool `json:"lost,omitempty"`
-	// Until is when the node gets pods again; zero if it does.
+	// Until is the time from which the node gets pods again; zero if it gets them now.
 	Until time.Time `json:"until,omitzero"`
 }
 
@@ -87,19 +87,19 @@ type ImageRequest struct {
 	// Runtime is the kind of runtime that the pods need: containers or processes; empty is any. Only nodes of that kind
 	// are asked.
 	Runtime string `json:"runtime,omitempty"`
-	// Build says how the image is made where it isn't there; it is pulled from nowhere then.
+	// Build describes the build of an image that the node doesn't have. Such an image is never pulled.
 	Build *ImageBuild `json:"build,omitempty"`
-	// Trace is that of the request.
+	// Trace is the trace of the request.
 	Trace *Trace `json:"trace,omitempty"`
 }
 
-// Equal says whether two requests ask for the same.
+// Equal reports whether two requests ask for the same.
 func (r ImageRequest) Equal(other ImageRequest) bool {
 	return r.Owner == other.Owner && r.OwnerUID == other.OwnerUID && r.Image == other.Image && r.Nonce == other.Nonce &&
 		r.Runtime == other.Runtime && reflect.DeepEqual(r.Build, other.Build)
 }
 
-// ImageState says how far a node is with an image.
+// ImageState is a node's progress with an image.
 type ImageState string
 
 // The states of an image on a node.
@@ -135,7 +135,7 @@ type ImageStatus struct {
 	Next string `json:"next,omitempty"`
 	// Progress is 0 to 100 while pulling, -1 where the size is unknown.
 	Progress int `json:"progress,omitempty"`
-	// Step is where a build is: "3/7 RUN go build …". Log has the last lines of one that failed.
+	// Step is the current step of a build: "3/7 RUN go build …". Log has the last lines of a failed build.
 	Step string   `json:"step,omitempty"`
 	Log  []string `json:"log,omitempty"`
 	// Attempts counts failed pulls in a row; RetryAt is when the agent tries again.

@@ -9,14 +9,14 @@ import (
 // NodeSpec holds the decisions of people about a machine. An object of the kind node may be declared before its machine
 // joins, and a machine without one has the zero value.
 type NodeSpec struct {
-	// Labels are what placement.constraints compare as node.labels.KEY. They win over those that `tend agent --label`
-	// sets.
+	// Labels are the values that placement.constraints compare as node.labels.KEY. They override the labels of `tend
+	// agent --label`.
 	Labels map[string]string `json:"labels,omitempty" hcl:"labels,optional"`
 	// Availability is "active", "cordoned" (the node keeps its pods and gets no more) or "drained" (its pods move to other
 	// nodes, under the strategies of their workloads). Default active.
 	Availability string `json:"availability,omitempty" hcl:"availability,optional"`
-	// Ingress says whether the machine serves ingresses, and so gets the keys of their certificates. Default: what the
-	// token said with which it joined (tend nodes add --ingress); the node of a server does.
+	// Ingress lets the machine serve ingresses. It then gets the keys of their certificates. Default: the setting of
+	// the token that the node joined with (tend nodes add --ingress); true for the node of a server.
 	Ingress *bool `json:"ingress,omitempty" hcl:"ingress,optional"`
 }
 

@@ -58,7 +58,7 @@ type Metadata struct {
 	Owners     []Ref             `json:"owners,omitempty"`
 	// Change is the last request that may have led to a release; nil where none is recorded.
 	Change *Change `json:"change,omitempty"`
-	// Trace is that of the last write.
+	// Trace is the trace of the last write.
 	Trace *Trace `json:"trace,omitempty"`
 	// Fields records which manager set which field, and when. `tend blame` reads it.
 	Fields json.RawMessage `json:"fields,omitempty"`
@@ -68,11 +68,11 @@ type Metadata struct {
 type Change struct {
 	// Verb is apply, config, restart, rollback, build, rebootstrap or recreate.
 	Verb string `json:"verb"`
-	// Actor is who asked: a user of the host, or an address with a token. Empty where it is not known.
+	// Actor made the request: a user of the host, or an address with a token. Empty if unknown.
 	Actor string `json:"actor,omitempty"`
 }
 
-// Deleting says whether deletion was asked for and finalizers are still at work.
+// Deleting reports whether deletion was asked for and finalizers are still at work.
 func (m Metadata) Deleting() bool { return m.DeletedAt != nil }
 
 // Keys of Metadata.Stamps.

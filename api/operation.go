@@ -13,7 +13,7 @@ type OperationSpec struct {
 	Engine string `json:"engine" hcl:"engine"`
 	// Parameters are the engine's, of any shape. They can't be changed once the operation has begun.
 	Parameters map[string]any `json:"parameters,omitempty" hcl:"parameters,optional"`
-	// Approvals say whether it must be approved, and by whom it was.
+	// Approvals holds the required approval and the approver.
 	Approvals *Approvals `json:"approvals,omitempty" hcl:"approvals,block"`
 	// Policy is the operation's demand on its target.
 	Policy *OperationPolicy `json:"policy,omitempty" hcl:"policy,block"`
@@ -21,7 +21,7 @@ type OperationSpec struct {
 
 // OperationPolicy holds an operation's demands on its target.
 type OperationPolicy struct {
-	// RequireReady is whether the target must be ready before the operation begins. Default: the template's.
+	// RequireReady makes the operation wait until the target is ready. Default: the template's setting.
 	RequireReady *bool `json:"requireReady,omitempty" hcl:"require_ready,optional"`
 }
 
@@ -35,7 +35,7 @@ type TargetRef struct {
 	Name string `json:"name" hcl:"name"`
 }
 
-// Approvals say whether an operation must be approved, and by whom it was.
+// Approvals holds the required approval of an operation and its approver.
 type Approvals struct {
 	// Required asks for an approval, also where the template doesn't.
 	Required bool `json:"required,omitempty" hcl:"required,optional"`

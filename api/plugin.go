@@ -42,9 +42,9 @@ const MacroPlugin = "plugin"
 
 // PluginSource says which plugin a macro is for: it is installed by an apply that doesn't find it.
 type PluginSource struct {
-	// Version is the one that has to be installed, or latest: the newest, installed again by every apply.
+	// Version is the required version, or latest: every apply installs the newest one again.
 	Version string `json:"version,omitempty" hcl:"version,optional"`
-	// Repo is where it is from: owner/repo on GitHub, or anything `tend plugins install` takes.
+	// Repo is the plugin's source: owner/repo on GitHub, or any source that `tend plugins install` takes.
 	Repo string `json:"repo,omitempty" hcl:"repo,optional"`
 }
 
@@ -67,7 +67,7 @@ type Plugin struct {
 	Homepage    string          `json:"homepage,omitempty"`
 	Aliases     []string        `json:"aliases,omitempty"`
 	Commands    []PluginCommand `json:"commands,omitempty"`
-	// Source is where it was installed from, Pinned the version that was asked for; empty follows the source.
+	// Source is the source of the installation. Pinned is the requested version; empty follows the source.
 	Source string `json:"source,omitempty"`
 	Pinned string `json:"pinned,omitempty"`
 	Error  string `json:"error,omitempty"`
@@ -154,11 +154,11 @@ type PluginDone struct {
 	Source  string `json:"source,omitempty"`
 }
 
-// MacroResult says what a macro stands for.
+// MacroResult lists the objects that a macro stands for.
 type MacroResult struct {
 	From Ref   `json:"from"`
 	To   []Ref `json:"to"`
-	// Actions are what was done before the objects were stored; in a dry run what would be.
+	// Actions lists the actions before the objects were stored; in a dry run, the planned ones.
 	Actions []string `json:"actions,omitempty"`
 	// Installed is the plugin the apply installed for it.
 	Installed *PluginDone `json:"installed,omitempty"`

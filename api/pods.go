@@ -57,7 +57,7 @@ type Pod struct {
 // Owner names the object the pod belongs to.
 func (p Pod) Owner() Ref { return Ref{Kind: p.Kind, Scope: p.Scope, Name: p.Resource} }
 
-// Live says whether the pod is wanted running and has not ended.
+// Live reports whether the pod is wanted running and has not ended.
 func (p Pod) Live() bool { return p.Desired == DesiredRunning && !p.State.Terminal() }
 
 // PodReadiness is the body of /v1/pods/{pod}/ready: with 200 when Ready, with 503 when not.

@@ -7,8 +7,7 @@ type Probes struct {
 	Startup   *Probe `json:"startup,omitempty" hcl:"startup,block"`
 }
 
-// None says whether the block is there and empty: it declares that nothing is probed, not even by the image's
-// HEALTHCHECK.
+// None reports whether the block exists and is empty. This disables all probes, including the image's HEALTHCHECK.
 func (p *Probes) None() bool { return p != nil && *p == (Probes{}) }
 
 // Probe is one question with its rhythm. Exactly one of HTTPGet, TCPSocket and Exec is set.

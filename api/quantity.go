@@ -80,7 +80,7 @@ var sizeUnits = map[string]float64{
 	"t": 1 << 40, "tb": 1 << 40, "tib": 1 << 40,
 }
 
-// isDecimal says whether text is digits with at most one point among them: no sign, exponent, Inf or NaN.
+// isDecimal reports whether text is digits with at most one point among them: no sign, exponent, Inf or NaN.
 func isDecimal(text string) bool {
 	digits, points := 0, 0
 	for _, r := range text {

@@ -107,7 +107,7 @@ var (
 	factOfOrdinal = pattern.Lazy(`^host-(0|[1-9][0-9]{0,8})$`)
 )
 
-// CheckFact says whether a well-formed ${ref.…} can ever stand for something, seen from its consumer.
+// CheckFact returns an error if a well-formed ${ref.…} can never have a value for its consumer.
 func (r Reference) CheckFact(consumer Ref) error {
 	target, field := r.Target(consumer.Scope)
 	switch {

@@ -50,7 +50,8 @@ type Release struct {
 	EnvironmentOf string `json:"environmentOf,omitempty"`
 	// Restart is the newest request of `tend restart` when it was made.
 	Restart string `json:"restart,omitempty"`
-	// Steps are what surrounds its rollout; nil where nothing does. The return to an earlier release has none.
+	// Steps holds the steps before and after its rollout; nil without steps. The return to an earlier release runs no
+	// steps.
 	Steps      *ReleaseSteps `json:"steps,omitempty"`
 	Generation int64         `json:"generation"`
 	Reason     string        `json:"reason"`
@@ -62,8 +63,8 @@ type Release struct {
 	CreatedAt time.Time `json:"createdAt"`
 }
 
-// ReleaseSteps are what happens before a pod is touched, and once the rollout is complete. They are read off the spec
-// when the release is made and never change.
+// ReleaseSteps holds the steps that run before the rollout touches a pod, and after it is complete. They are copied
+// from the spec when the release is created and never change.
 type ReleaseSteps struct {
 	// DependsOn are the workloads that must be ready first, as depends_on.workloads names them.
 	DependsOn []string `json:"dependsOn,omitempty"`
@@ -162,9 +163,11 @@ const (
 // RolloutStatus is the state of the newest rollout: all the planner needs to go on after a crash.
 type RolloutStatus struct {
 	Phase RolloutPhase `json:"phase"`
-	// TargetRelease is the one that pods are updated to: the newest, or the last good one after an automatic rollback.
+	// TargetRelease is the release that the rollout updates pods to: the newest, or the last good one after an
+	// automatic rollback.
 	TargetRelease string `json:"targetRelease"`
-	// TurnedAt is when that began. Pods of the target that failed before are of an earlier try.
+	// TurnedAt is the time at which TargetRelease became the target. Pods of it that failed earlier belong to an
+	// earlier try.
 	TurnedAt time.Time `json:"turnedAt,omitzero"`
 	// Replicas is the number of pods it runs. It may lag behind the spec while Tend looks for a newer spec's image.
 	Replicas int `json:"replicas"`
@@ -232,9 +235,10 @@ type WorkloadStatus struct {
 	Staying []StayingPod `json:"staying,omitempty"`
 	// Notified is the last outcome that on_deploy was notified of, or would have been if it named a target.
 	Notified *NotifiedOutcome `json:"notified,omitempty"`
-	// Outcomes are how the rollouts of the kept releases ended, by release.
+	// Outcomes maps each kept release to the outcome of its rollout.
 	Outcomes map[string]ReleaseOutcome `json:"outcomes,omitempty"`
-	// Unhealthy are the probes whose failure on_probe was notified of and whose recovery was not: task/probe → transition.
+	// Unhealthy holds the probes for which on_probe was notified of a failure and not yet of the recovery: task/probe
+	// → transition.
 	Unhealthy  map[string]int `json:"unhealthy,omitempty"`
 	Conditions []Condition    `json:"conditions,omitempty"`
 	// Autoscale is the autoscaler's record, laid beside the rest when a status is read; it is not stored here.

@@ -12,7 +12,7 @@ type ReleaseOptions struct {
 	Install *HelmInstall `json:"install,omitempty" hcl:"install,block"`
 	// Upgrade says what happens when an upgrade fails.
 	Upgrade *HelmUpgrade `json:"upgrade,omitempty" hcl:"upgrade,block"`
-	// Test says whether the chart's tests are run.
+	// Test configures the chart's tests.
 	Test *HelmTest `json:"test,omitempty" hcl:"test,block"`
 	// DriftDetection says what happens when an object of the chart is changed in the cluster.
 	DriftDetection *DriftDetection `json:"driftDetection,omitempty" hcl:"drift_detection,block"`
@@ -58,7 +58,7 @@ type UpgradeRemediation struct {
 	Strategy string `json:"strategy,omitempty" hcl:"strategy,optional"`
 }
 
-// HelmTest says whether a chart's tests are run.
+// HelmTest configures a chart's tests.
 type HelmTest struct {
 	// Enable runs them after an install and an upgrade.
 	Enable bool `json:"enable,omitempty" hcl:"enable,optional"`

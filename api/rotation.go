@@ -32,7 +32,7 @@ type Key struct {
 	Name string `json:"name"`
 	// What says what it is for.
 	What string `json:"what"`
-	// Fingerprint is that of the key in use, of which it reveals nothing.
+	// Fingerprint is the fingerprint of the current key. It doesn't reveal the key.
 	Fingerprint string       `json:"fingerprint,omitempty"`
 	Rotation    *KeyRotation `json:"rotation,omitempty"`
 	// Note says why there is no key.
@@ -54,6 +54,6 @@ type KeyRotation struct {
 	StartedAt  time.Time `json:"startedAt"`
 	PhaseSince time.Time `json:"phaseSince"`
 	By         string    `json:"by,omitempty"`
-	// Waits are what the phase waits for.
+	// Waits lists the things that the phase waits for.
 	Waits []string `json:"waits,omitempty"`
 }

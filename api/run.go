@@ -14,7 +14,7 @@ const (
 	RunReplaced  RunState = "replaced"  // a newer run took its place (concurrency_policy Replace)
 )
 
-// Ended says whether nothing follows.
+// Ended reports whether nothing follows.
 func (s RunState) Ended() bool { return s == RunSucceeded || s == RunFailed || s == RunReplaced }
 
 // The values of Run.Trigger.
@@ -38,7 +38,7 @@ type Run struct {
 	// Trigger says why it runs; By who asked.
 	Trigger string `json:"trigger"`
 	By      string `json:"by,omitempty"`
-	// StoppedBy is who asked for its end: what runs of it is stopped, and no attempt follows.
+	// StoppedBy is the user who asked to stop the run. Its container is stopped, and no attempt follows.
 	StoppedBy string `json:"stoppedBy,omitempty"`
 	// Release is the snapshot it runs; empty while it is pending.
 	Release     string    `json:"release,omitempty"`

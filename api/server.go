@@ -5,9 +5,9 @@ import "time"
 // Server is one of the servers that hold a cluster's store and answer its API.
 type Server struct {
 	Name string `json:"name"`
-	// Address is where agents connect to it, HOST:PORT; empty if it has no listener for them or is not up.
+	// Address is the HOST:PORT that agents connect to; empty if the server has no listener for them or is down.
 	Address string `json:"address,omitempty"`
-	// Store is where the other servers reach its store; empty if the store is elsewhere, or has this server alone.
+	// Store is the store's address for other servers; empty if the store is external, or this server is the only one.
 	Store string `json:"store,omitempty"`
 	// State is up, down, joining (its store catches up and has no vote yet) or added (it has not started yet);
 	// unknown while the servers have no quorum.
@@ -34,7 +34,7 @@ const (
 	ServerUnknown ServerState = "unknown"
 )
 
-// ServerVote says whether a server counts for the quorum.
+// ServerVote describes a server's vote in the quorum.
 type ServerVote string
 
 // The votes of servers.

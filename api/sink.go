@@ -26,7 +26,7 @@ type SinkSpec struct {
 
 // SinkFilter chooses events: those that every list that is given has a pattern for. In a pattern * is any text.
 type SinkFilter struct {
-	// Types are those of events, such as deployment.created or *.reconciliation.failed.
+	// Types lists event types, such as deployment.created or *.reconciliation.failed.
 	Types  []string `json:"types,omitempty" hcl:"types,optional"`
 	Kinds  []string `json:"kinds,omitempty" hcl:"kinds,optional"`
 	Scopes []string `json:"scopes,omitempty" hcl:"scopes,optional"`

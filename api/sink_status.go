@@ -6,7 +6,7 @@ import "time"
 type SinkStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	ObservedRevision   int64 `json:"observedRevision,omitempty"`
-	// Type is that of the target, Receiver what may be shown of its address.
+	// Type is the type of the target, Receiver the part of its address that may be shown.
 	Type       string      `json:"type,omitempty"`
 	Receiver   string      `json:"receiver,omitempty"`
 	Conditions []Condition `json:"conditions,omitempty"`
@@ -19,15 +19,17 @@ type SinkStatus struct {
 type SinkProgress struct {
 	// UID is the sink's: another one of the name begins where it was created.
 	UID string `json:"uid"`
-	// Position is that in the log of events after which nothing was sent yet; what the filter leaves out counts as sent.
+	// Position is the position of the last sent event in the log of events. Events that the filter skips count as
+	// sent.
 	Position string `json:"position"`
-	// Sent counts events, or messages, that arrived, a mail for each of its addresses; Failed attempts that did not;
-	// Dead what was given up; Gaps how often events were gone before they could be sent.
+	// Sent counts delivered events or messages (a mail counts once for each address), Failed failed attempts, Dead
+	// abandoned deliveries, and Gaps the times that events were deleted before they could be sent.
 	Sent   int64 `json:"sent"`
 	Failed int64 `json:"failed"`
 	Dead   int64 `json:"dead"`
 	Gaps   int64 `json:"gaps"`
-	// LastSentAt is when something arrived, LastError why an attempt failed or an event was given up.
+	// LastSentAt is the time of the last delivery. LastError is the cause of the last failed attempt or abandoned
+	// event.
 	LastSentAt  time.Time `json:"lastSentAt,omitzero"`
 	LastError   string    `json:"lastError,omitempty"`
 	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
@@ -41,7 +43,7 @@ type SinkProgress struct {
 	Gap *SinkGap `json:"gap,omitempty"`
 	// Refusals are the addresses of mail that the last message was refused for, since the sink was changed last.
 	Refusals []SinkRefusal `json:"refusals,omitempty"`
-	// Causes are those that people were sent a message about, or will be.
+	// Causes lists the causes that people got a message about, or will get one.
 	Causes SinkCauses `json:"causes,omitzero"`
 }
 
@@ -78,7 +80,7 @@ type SinkCauses struct {
 	// seen.
 	More      int       `json:"more,omitempty"`
 	MoreSince time.Time `json:"moreSince,omitzero"`
-	// MessageAt is when the last message was sent.
+	// MessageAt is the time of the last message.
 	MessageAt time.Time `json:"messageAt,omitzero"`
 }
 
@@ -96,13 +98,14 @@ type SinkCause struct {
 	// Since is the first failure of this cause that is not resolved, Count how many followed it.
 	Since time.Time `json:"since"`
 	Count int       `json:"count"`
-	// WaitingSince is when the cause became worth a message that is not sent yet; zero if there is nothing to send.
+	// WaitingSince is the time from which an unsent message about the cause is due; zero if there is nothing to send.
 	WaitingSince time.Time `json:"waitingSince,omitzero"`
-	// Recovery: what waits is that the cause is resolved, not that it fails.
+	// Recovery is set if the waiting message reports that the cause is resolved, not that it fails.
 	Recovery bool `json:"recovery,omitempty"`
-	// MessageAt is when a message said that it fails; zero if none did.
+	// MessageAt is the time of the message about the failure; zero if none was sent.
 	MessageAt time.Time `json:"messageAt,omitzero"`
-	// ResolvedAt is when it was resolved; zero while it is not. Announced: a message said so.
+	// ResolvedAt is the time at which the cause was resolved; zero before. Announced is set once a message reported
+	// the resolution.
 	ResolvedAt time.Time `json:"resolvedAt,omitzero"`
 	Announced  bool      `json:"announced,omitempty"`
 }

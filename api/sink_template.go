@@ -62,7 +62,7 @@ func ParseSinkTemplate(text string) (*template.Template, error) {
 	return t, nil
 }
 
-// templateFunctions are those that a template may call.
+// templateFunctions lists the functions that a template may call.
 var templateFunctions = map[string]bool{
 	"and": true, "or": true, "not": true, "eq": true, "ne": true, "lt": true, "le": true, "gt": true,
 	"ge": true, "len": true,

@@ -106,7 +106,7 @@ func (s Strategy) onFailure(order string) string {
 	return OnFailurePause
 }
 
-// HoldsExclusively says whether two containers of the spec can't run side by side on one node: a fixed host port, a
+// HoldsExclusively reports whether two containers of the spec can't run side by side on one node: a fixed host port, a
 // volume that is written to, the host's network, or docker_options that publish or mount.
 func (s DeploymentSpec) HoldsExclusively() bool {
 	if slices.ContainsFunc(s.Volumes, writable) || len(s.Devices) > 0 || s.NetworkMode == "host" {
@@ -139,7 +139,7 @@ func writable(entry string) bool {
 	return err != nil || !slices.Contains(strings.Split(volume.Mode, ","), "ro")
 }
 
-// FixedHostPort says whether a port entry names a port of the host: "3000:80" does, "80" and "127.0.0.1::80" don't.
+// FixedHostPort reports whether a port entry names a port of the host: "3000:80" does, "80" and "127.0.0.1::80" don't.
 func FixedHostPort(port string) bool {
 	spec, err := NormalizePort(port)
 	return err == nil && spec.Host.Len() > 0

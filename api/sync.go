@@ -22,15 +22,16 @@ type SyncSpec struct {
 	Interval Duration `json:"interval,omitempty" hcl:"interval,optional"`
 	// Prune deletes what the sync created and the source has no more.
 	Prune bool `json:"prune,omitempty" hcl:"prune,optional"`
-	// Scopes are those whose objects the source may declare and refer to. Required unless the source is trusted, which
-	// may then declare objects of every scope.
+	// Scopes lists the scopes whose objects the source may declare and refer to. Required unless the source is
+	// trusted. A trusted source without scopes may declare objects of every scope.
 	Scopes []string `json:"scopes,omitempty" hcl:"scopes,optional"`
 	// Trusted allows what internal/core/source calls privileges: host folders, devices, docker_options, ports for other
 	// machines, objects that the sync did not create, other syncs.
 	Trusted bool `json:"trusted,omitempty" hcl:"trusted,optional"`
-	// Checksum is the one content that an HTTP source may have: sha256:<hex>.
+	// Checksum is the digest of the only allowed content of an HTTP source: sha256:<hex>.
 	Checksum string `json:"checksum,omitempty" hcl:"checksum,optional"`
-	// AllowedSigners are lines as ssh's ALLOWED SIGNERS file has them: who may sign the commits, or tags, of a repository.
+	// AllowedSigners lists the keys that may sign commits or tags of a repository, in the format of ssh's ALLOWED
+	// SIGNERS file.
 	AllowedSigners string `json:"allowed_signers,omitempty" hcl:"allowed_signers,optional"`
 	// Username and Password are those of an https or http source; Password alone is sent as a bearer token to HTTP.
 	// Password is encrypted before it is stored. Credentials in the URL are moved here.

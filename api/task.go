@@ -24,10 +24,10 @@ var taskOrder = map[TaskState]int{
 	TaskComplete: 6, TaskFailed: 6, TaskRejected: 6, TaskShutdown: 6,
 }
 
-// Terminal says whether the state is an end.
+// Terminal reports whether the state is an end.
 func (s TaskState) Terminal() bool { return taskOrder[s] == 6 }
 
-// CanBecome says whether a task may move from s to next: forward, and never out of a terminal state.
+// CanBecome reports whether a task may move from s to next: forward, and never out of a terminal state.
 func (s TaskState) CanBecome(next TaskState) bool {
 	return s == next || (!s.Terminal() && taskOrder[next] > taskOrder[s])
 }
@@ -44,7 +44,7 @@ const (
 
 var desiredOrder = map[DesiredState]int{"": 0, DesiredRunning: 0, DesiredShutdown: 1, DesiredRemoved: 2}
 
-// CanBecome says whether a desired state may rise from d to next.
+// CanBecome reports whether a desired state may rise from d to next.
 func (d DesiredState) CanBecome(next DesiredState) bool { return desiredOrder[next] >= desiredOrder[d] }
 
 // RestartClass says what happens to a task's container when it ends.
@@ -117,12 +117,12 @@ type Task struct {
 	Role    TaskRole     `json:"role,omitempty"`
 	Node    string       `json:"node,omitempty"`
 	Desired DesiredState `json:"desired"`
-	// Reason says why Desired is no longer running.
+	// Reason is the cause of the change of Desired from running.
 	Reason    string    `json:"reason,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
-	// EndedAt is when Desired rose above running.
+	// EndedAt is the time at which Desired rose above running.
 	EndedAt time.Time `json:"endedAt,omitzero"`
-	// Trace is that of the last decision about the task, but for the choice of its node.
+	// Trace is the trace of the last decision about the task, except the choice of its node.
 	Trace *Trace `json:"trace,omitempty"`
 }
 
@@ -140,7 +140,7 @@ type TaskStatus struct {
 	ID    string    `json:"id"`
 	Node  string    `json:"node"`
 	State TaskState `json:"state"`
-	// Ready says whether the container runs and its probes pass (without probes: whether it runs).
+	// Ready is set while the container runs and its probes pass; without probes, while it runs.
 	Ready bool `json:"ready"`
 	// Steady says that the current incarnation was still running when it had run for the task's Monitor: an inspection
 	// at that time says so, not the lack of events.
@@ -210,11 +210,12 @@ type ProbeStatus struct {
 	// Before is the last phase but unknown ahead of this one, also of an earlier incarnation: healthy after unhealthy is
 	// a recovery, healthy after nothing a first pass.
 	Before ProbePhase `json:"before,omitempty"`
-	// Since is when the phase began; Transition counts its changes over the task's life, those to unknown too.
+	// Since is the start of the phase. Transition counts the phase's changes over the task's life, including those to
+	// unknown.
 	Since      time.Time `json:"since,omitzero"`
 	Transition int       `json:"transition,omitempty"`
-	// Message says why the last failed attempt failed; Failures is the number of failures in a row when it was written:
-	// not every failure is written.
+	// Message is the cause of the last failure; Failures is the number of failures in a row when it was written: not
+	// every failure is written.
 	Message  string `json:"message,omitempty"`
 	Failures int    `json:"failures,omitempty"`
 	// Source says where the probe comes from, if no manifest declares it: the HEALTHCHECK of the image.

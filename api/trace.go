@@ -7,6 +7,6 @@ import "time"
 type Trace struct {
 	// Parent is the span in the form of the W3C header traceparent.
 	Parent string `json:"parent"`
-	// At is when it was written: the trace is followed for an hour.
+	// At is the time of the write. The trace is followed for an hour.
 	At time.Time `json:"at"`
 }

@@ -99,7 +99,7 @@ func (c *checker) webhookURL(field, address string) {
 	}
 }
 
-// headerName says whether text may name a header (RFC 9110, a token).
+// headerName reports whether text may name a header (RFC 9110, a token).
 func headerName(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, func(r rune) bool {
 		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r)

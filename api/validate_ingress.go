@@ -141,7 +141,7 @@ func checkLocation(path string) error {
 	return nil
 }
 
-// Routes are what an ingress claims for itself: its host, and each location's path below it ("/" where it has none).
+// Routes returns the routes that an ingress claims: its host with the path of each location, or "/" without locations.
 func (s IngressSpec) Routes() []string {
 	if s.Host == "" {
 		return nil

@@ -41,7 +41,7 @@ type bracket struct {
 	at      string
 	list    bool
 	entries int
-	// name is that of an object's field, and named whether its value comes next.
+	// name is the name of an object's field. named is set if its value comes next.
 	name  string
 	named bool
 }

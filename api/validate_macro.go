@@ -6,7 +6,7 @@ import (
 
 var macroKind = pattern.Lazy(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
-// Macro says whether the kind is one a plugin may have: no core kind, and written like a plugin's name.
+// Macro reports whether the kind is one a plugin may have: no core kind, and written like a plugin's name.
 func (k Kind) Macro() bool { return !k.Core() && macroKind().MatchString(string(k)) }
 
 // ValidateMacro says everything that is wrong with a macro by itself. What its plugin makes of it is the plugin's to

@@ -46,7 +46,7 @@ func CheckImage(reference string) error {
 	return nil
 }
 
-// isDomain says whether a repository begins with a registry: its first part has a dot or a port, or is localhost.
+// isDomain reports whether a repository begins with a registry: its first part has a dot or a port, or is localhost.
 func isDomain(repository string) bool {
 	first, _, found := strings.Cut(repository, "/")
 	return found && (strings.ContainsAny(first, ".:") || first == "localhost")

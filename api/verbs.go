@@ -49,10 +49,10 @@ type VerbResult struct {
 	// Retried is set on an object that has the count of a scale already and was in trouble: what failed is tried again at
 	// once, so its revision is that of this scale.
 	Retried bool `json:"retried,omitempty"`
-	// Warnings are what a person should know of the outcome, though nothing was refused for it.
+	// Warnings lists facts about the outcome that a person should know. They refuse nothing.
 	Warnings []string `json:"warnings,omitempty"`
-	// Release is the one a rollback returns to. Config are the values that were changed since that was made; they stay as
-	// they are unless WithConfig is set: then the environment of the release comes back.
+	// Release is the release that a rollback returns to. Config lists the values changed since that release. They keep
+	// their current values unless WithConfig is set, which restores the release's environment.
 	Release    string            `json:"release,omitempty"`
 	Config     ConfigDifferences `json:"config,omitempty"`
 	WithConfig bool              `json:"withConfig,omitempty"`
@@ -68,7 +68,7 @@ type VerbResult struct {
 	Build string `json:"build,omitempty"`
 	// Unfrozen are the pods whose frozen mark was cleared.
 	Unfrozen []string `json:"unfrozen,omitempty"`
-	// Volumes are those a rebootstrap removes.
+	// Volumes lists the volumes that a rebootstrap removes.
 	Volumes []string `json:"volumes,omitempty"`
 }
 
@@ -79,10 +79,10 @@ type DeleteResult struct {
 	Already   bool      `json:"already,omitempty"`
 	DeletedAt time.Time `json:"deletedAt"`
 	Revision  int64     `json:"revision"`
-	// Volumes are those of a statefulset's ordinals, which stay. Remove them by the engine's own means.
+	// Volumes lists the volumes of a statefulset's ordinals, which stay. Remove them with the engine's own commands.
 	Volumes []string `json:"volumes,omitempty"`
-	// RemovedVolumes go with the pods, RemovedConfig are the keys of the object's bucket that went: where that was
-	// asked for. A node that doesn't answer until the object is gone keeps its volumes.
+	// RemovedVolumes lists the volumes removed with the pods, RemovedConfig the removed keys of the object's bucket,
+	// both on request. A node that doesn't answer until the object is gone keeps its volumes.
 	RemovedVolumes []string `json:"removedVolumes,omitempty"`
 	RemovedConfig  []string `json:"removedConfig,omitempty"`
 	// Pruned are the objects that a sync had created and that go with it.
@@ -106,7 +106,7 @@ type StopResult struct {
 	Pods []string `json:"pods"`
 	// Runs of a job that were stopped: no attempt follows.
 	Runs []string `json:"runs,omitempty"`
-	// Frozen says whether they stay stopped until they are started.
+	// Frozen is set if the pods stay stopped until a person starts them.
 	Frozen   bool  `json:"frozen,omitempty"`
 	Changed  bool  `json:"changed"`
 	Revision int64 `json:"revision,omitempty"`
@@ -136,7 +136,7 @@ type ReleaseInfo struct {
 	// Current marks the one that pods are updated to; Good those with which every pod was once healthy.
 	Current bool `json:"current,omitempty"`
 	Good    bool `json:"good,omitempty"`
-	// Failed is why its rollout failed; empty where it did not. Message is the whole cause.
+	// Failed is the reason why its rollout failed; empty if it didn't. Message is the whole cause.
 	Failed  string `json:"failed,omitempty"`
 	Message string `json:"message,omitempty"`
 	// Pods counts the live pods that serve it.
@@ -167,9 +167,10 @@ type NodeInfo struct {
 	// Losses are set if it was lost within the last hour.
 	Losses *NodeLosses `json:"losses,omitempty"`
 	NodeStatus
-	// Spec is that of the node's object, where there is one.
+	// Spec is the spec of the node's object, if it exists.
 	Spec NodeSpec `json:"spec,omitzero"`
-	// Alive says whether its heartbeat stands, and Since from when on it has, or has not; zero if that is not known yet.
+	// Alive is set while the node's heartbeat is valid. Since is the time of the last change of Alive; zero while it
+	// is unknown.
 	Alive bool      `json:"alive"`
 	Since time.Time `json:"since,omitzero"`
 	// Pods counts the live pods on it.
@@ -188,12 +189,12 @@ const (
 // NodeDownResult says what became of the pods of a node that is off.
 type NodeDownResult struct {
 	Node string `json:"node"`
-	// Pods are those that count as ended; others take their places.
+	// Pods lists the pods that count as ended and are replaced.
 	Pods []string `json:"pods,omitempty"`
-	// Volumes are those whose data was on a node that was removed.
+	// Volumes lists the volumes with data on a removed node.
 	Volumes []string `json:"volumes,omitempty"`
-	// Data are the pods whose data is on the node. They wait for it; if it was removed, they begin with empty volumes
-	// elsewhere.
+	// Data lists the pods with data on the node. They wait for it; if the node was removed, they start elsewhere with
+	// empty volumes.
 	Data []PodVolumes `json:"data,omitempty"`
 	// Rotate lists what a node that was forced out could read.
 	Rotate   []string `json:"rotate,omitempty"`

@@ -19,11 +19,11 @@ type Volume struct {
 	Mode string
 }
 
-// Named says whether the source is a volume's name and not a path.
+// Named reports whether the source is a volume's name and not a path.
 func (v Volume) Named() bool { return !path.IsAbs(v.Source) }
 
-// Data says whether the source holds data of its node that the container may change: not what is mounted read-only, and
-// not what belongs to the machine, such as the engine's socket.
+// Data reports whether the source holds data of its node that the container may change. Read-only mounts and files of
+// the machine, such as the engine's socket, don't count.
 func (v Volume) Data() bool {
 	if slices.Contains(strings.Split(v.Mode, ","), "ro") {
 		return false

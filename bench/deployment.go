@@ -119,7 +119,7 @@ func (d *deployment) roll(ctx context.Context) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-// turned says whether every live pod is of the release and ready.
+// turned reports whether every live pod runs the release and is ready.
 func (d *deployment) turned(ctx context.Context, release string) (bool, error) {
 	pods, err := d.pods(ctx)
 	if err != nil || len(pods) != d.spec.ReplicaCount() {

@@ -128,5 +128,5 @@ func (l *harness) serveAs(
 	return done, nil
 }
 
-// greets says whether an answer is that of the test image's server.
+// greets reports whether an answer is that of the test image's server.
 func greets(body string) bool { return strings.HasPrefix(body, "hello ") }

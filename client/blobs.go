@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// HasBlob says whether the server has the bytes of a digest (sha256:<hex>). It keeps them for an hour from then on,
-// whether an object refers to them or not.
+// HasBlob reports whether the server has the bytes of a digest (sha256:<hex>). The server then keeps them for an hour,
+// even without an object that refers to them.
 func (c *Client) HasBlob(ctx context.Context, digest string) (bool, error) {
 	response, err := c.send(ctx, request{method: http.MethodHead, path: blobPath(digest)})
 	if IsNotFound(err) {

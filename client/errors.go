@@ -36,7 +36,7 @@ func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("no server answers at %s: %v\n  start one (`tend dev` here, `tend server` on a host), or name it by --server", e.Server, e.Err)
 }
 
-// Denied says whether this user may not open the server's socket: waiting doesn't help.
+// Denied reports whether this user lacks the right to open the server's socket. A retry doesn't help.
 func (e *UnreachableError) Denied() bool {
 	return strings.HasPrefix(e.Server, "unix:") && errors.Is(e.Err, fs.ErrPermission)
 }
@@ -53,13 +53,13 @@ func StatusOf(err error) int {
 	return 0
 }
 
-// IsNotFound says whether what was asked for does not exist.
+// IsNotFound reports whether the requested object does not exist.
 func IsNotFound(err error) bool { return StatusOf(err) == http.StatusNotFound }
 
-// IsConflict says whether the store holds something that is in the way, be it for a moment.
+// IsConflict reports whether the request conflicts with the state of the store. The conflict may pass.
 func IsConflict(err error) bool { return StatusOf(err) == http.StatusConflict }
 
-// IsGone says whether a watch can't go on from where it was: list again.
+// IsGone reports whether a watch can't continue from its revision: list again.
 func IsGone(err error) bool { return StatusOf(err) == http.StatusGone }
 
 // CertificateError is a server whose certificate this client does not trust: nothing was sent to it.

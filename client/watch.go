@@ -104,7 +104,7 @@ func (w *Watch) step() (event api.WatchEvent, err error) {
 	return event, nil
 }
 
-// refused says whether the server answered and meant it: trying again would get the same answer.
+// refused reports whether the server's answer is final: a retry would get the same one.
 func refused(err error) bool {
 	var problem *api.Problem
 	return errors.As(err, &problem) && problem.Status < 500

@@ -15,7 +15,7 @@ type Frame struct {
 	Images []ImageEntry `json:"images,omitempty"`
 	// Table are ingresses and certificates, all of them, where one changed.
 	Table *Table `json:"table,omitempty"`
-	// Services are those that changed, by scope/name; nil is gone.
+	// Services maps scope/name to each changed service; nil for a removed one.
 	Services map[string]*Service `json:"services,omitempty"`
 	// Network is all of it, where it changed as a whole; Peers are those that changed, nil is gone.
 	Network *Network         `json:"network,omitempty"`
@@ -25,13 +25,14 @@ type Frame struct {
 	// Moved are the addresses that changed, by node: the scope that has one now, empty if none has. It stands for Pods
 	// where little changes.
 	Moved map[string]Pods `json:"moved,omitempty"`
-	// Relays are those of other nodes that changed: nil means that the node may not know it. A listing has all of them.
+	// Relays maps other nodes to their changed relays. A nil relay is one that the node may not know. A listing has
+	// all relays.
 	Relays map[string]*Relay `json:"relays,omitempty"`
-	// Changes are what to reconcile for this.
+	// Changes lists the objects to reconcile for this frame.
 	Changes []Change `json:"changes,omitempty"`
 }
 
-// Empty says that a frame holds nothing but a revision.
+// Empty reports whether a frame holds only a revision.
 func (f Frame) Empty() bool {
 	return !f.Reset && len(f.Tasks) == 0 && len(f.Images) == 0 && f.Table == nil && len(f.Services) == 0 &&
 		f.Network == nil && len(f.Peers) == 0 && len(f.Pods) == 0 && len(f.Moved) == 0 &&

@@ -20,7 +20,7 @@ type KeptLog struct {
 	Slot    string `json:"slot"`
 	Run     string `json:"run,omitempty"`
 	Release string `json:"release,omitempty"`
-	// KeptAt is when the log was read.
+	// KeptAt is the time at which the log was read.
 	KeptAt time.Time `json:"keptAt"`
 }
 

@@ -29,7 +29,7 @@ type Pods map[netip.Addr]string
 
 // Peer is another node.
 type Peer struct {
-	// Address is where the node is reached, Key its public key of WireGuard, Subnet that of its containers.
+	// Address is the node's address, Key its public key of WireGuard, Subnet the subnet of its containers.
 	Address netip.Addr   `json:"address"`
 	Key     string       `json:"key,omitempty"`
 	Subnet  netip.Prefix `json:"subnet"`
@@ -39,7 +39,7 @@ type Peer struct {
 type Names struct {
 	// Known: the name is one of a workload, which may have no pod that is ready.
 	Known bool `json:"known,omitempty"`
-	// Addresses are those of the pods that are ready.
+	// Addresses lists the addresses of the ready pods.
 	Addresses []netip.Addr `json:"addresses,omitempty"`
 }
 
@@ -50,12 +50,13 @@ func PeerOf(subnet netip.Prefix, status api.NetworkNodeStatus) (Peer, bool) {
 		status.Address.IsValid() && status.Key != ""
 }
 
-// Relay is where another node takes connections to its pods, and whether it may ask for connections to those of others.
+// Relay describes the relay of another node: its address for connections to its pods, and its right to connect to the
+// pods of others.
 type Relay struct {
 	// Address is invalid if the node takes none, or has not said so yet.
 	Address netip.AddrPort `json:"address,omitzero"`
-	// UID is that of the machine in its certificate.
+	// UID is the uid in the machine's certificate.
 	UID string `json:"uid,omitempty"`
-	// Asks is set for a node that serves ingresses. Others may ask for the ports of every node alone.
+	// Asks is set for a node that serves ingresses. Other nodes may connect only to ports that are open on every node.
 	Asks bool `json:"asks,omitempty"`
 }

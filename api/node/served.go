@@ -5,8 +5,8 @@ import "tend.dev/tend/api"
 // Served holds what a node's proxy serves: ingresses, and the workloads they name by scope/name.
 type Served struct {
 	Table
-	// Services are those that the ingresses name. A node that serves none of a workload's gets it for its own pods alone,
-	// without Pods.
+	// Services maps each name in the ingresses to its service. A node that serves no ingress of a workload gets the
+	// service only for its own pods, without Pods.
 	Services map[string]Service
 }
 
@@ -67,7 +67,7 @@ type Certificate struct {
 	Host string `json:"host"`
 	// Provider is letsencrypt (the default) or internal.
 	Provider string `json:"provider,omitempty"`
-	// Email is who the authority may write to.
+	// Email is the contact address for the authority.
 	Email string `json:"email,omitempty"`
 	// OnDemand gets certificates when the first request comes, for names that Ask answers 200 for.
 	OnDemand bool   `json:"onDemand,omitempty"`
@@ -77,6 +77,6 @@ type Certificate struct {
 	// Certificate and Key are PEM, where the user has a certificate of their own.
 	Certificate []byte `json:"certificate,omitempty"`
 	Key         []byte `json:"key,omitempty"`
-	// Fault is why the policy can't be followed, where that is known already.
+	// Fault is the reason why the policy can't be followed, if it is known already.
 	Fault string `json:"fault,omitempty"`
 }

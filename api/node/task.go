@@ -18,7 +18,7 @@ type Assignment struct {
 	CallsBack bool `json:"callsBack,omitempty"`
 }
 
-// Serves says whether the task's pod may get requests when it is as a status says.
+// Serves reports whether the task's pod may get requests when it is as a status says.
 func (a Assignment) Serves(status api.TaskStatus) bool {
 	return a.Task.Desired == api.DesiredRunning && !a.Frozen && status.State == api.TaskRunning && status.Ready
 }
@@ -40,7 +40,7 @@ type Release struct {
 	Built bool `json:"built,omitempty"`
 	// Confined: it runs only where a runtime isolates it from the machine.
 	Confined bool `json:"confined,omitempty"`
-	// Scope is that of the tasks. The node sets it.
+	// Scope is the scope of the tasks. The node sets it.
 	Scope string `json:"-"`
 	// AssetDigests are the digests of the files the spec refers to, by api.AssetReference.
 	AssetDigests map[string]string `json:"assetDigests,omitempty"`
@@ -48,8 +48,8 @@ type Release struct {
 	Env map[string]string `json:"env,omitempty"`
 	// SecretFiles are the contents of the files that Spec.SecretFiles declares, by their path.
 	SecretFiles map[string]string `json:"secretFiles,omitempty"`
-	// CallbackPath is where the containers call the server back, below their machine's own URL: it proves who they are.
-	// Empty: they don't.
+	// CallbackPath is the path, below their machine's own URL, at which containers call the server. It proves their
+	// identity. Empty: they don't call it.
 	CallbackPath string `json:"callbackPath,omitempty"`
 }
 

@@ -86,10 +86,10 @@ type Job struct {
 	// IdempotencyKey is the same each time the same is asked for.
 	IdempotencyKey string    `json:"idempotencyKey"`
 	CreatedAt      time.Time `json:"createdAt"`
-	// ExpiresAt is when it is not to be done any more.
+	// ExpiresAt is the time after which the job must not be executed.
 	ExpiresAt time.Time `json:"expiresAt"`
 	// Object names the control plane's object and its generation, as the annotation AnnotationObject of the resource
-	// does. A job of an older one than the resource has is not done.
+	// does. The operator doesn't execute a job of an older generation than the resource has.
 	Object string `json:"object,omitempty"`
 	// Signature is the result of Sign.
 	Signature string `json:"signature,omitempty"`
@@ -108,7 +108,8 @@ type Condition struct {
 	ObservedGeneration int64               `json:"observedGeneration,omitempty"`
 }
 
-// Status says how far a job is. It may be sent any number of times between its acknowledgement and its result.
+// Status reports the progress of a job. It may be sent any number of times between the job's acknowledgement and its
+// result.
 type Status struct {
 	Phase      string      `json:"phase,omitempty"`
 	Conditions []Condition `json:"conditions,omitempty"`
@@ -147,7 +148,7 @@ const (
 	EventHeartbeat           = "ClusterHeartbeat"
 )
 
-// Events are what happened in a cluster.
+// Events lists events of a cluster.
 type Events struct {
 	Events []Event `json:"events"`
 }

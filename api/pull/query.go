@@ -48,7 +48,7 @@ type Query struct {
 	// Previous asks for the containers that ran before those of now.
 	Previous  bool      `json:"previous,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
-	// ExpiresAt is when it is not to be answered any more.
+	// ExpiresAt is the time after which the query must not be answered.
 	ExpiresAt time.Time `json:"expiresAt"`
 	// Signature is the result of SignQuery.
 	Signature string `json:"signature,omitempty"`
@@ -97,7 +97,7 @@ type Answer struct {
 	Outputs []Output `json:"outputs,omitempty"`
 	// Notes say which output is missing, and why.
 	Notes []string `json:"notes,omitempty"`
-	// Refusal is why there is no output at all.
+	// Refusal is the reason for no output at all; nil if there is output.
 	Refusal *Refusal `json:"refusal,omitempty"`
 }
 
@@ -106,7 +106,7 @@ type Output struct {
 	Pod       string       `json:"pod"`
 	Container string       `json:"container"`
 	Lines     []OutputLine `json:"lines,omitempty"`
-	// Error is why it could not be read.
+	// Error is the cause of a failed read.
 	Error string `json:"error,omitempty"`
 }
 
@@ -116,7 +116,7 @@ type OutputLine struct {
 	Text string    `json:"text"`
 }
 
-// Refusal says why there is no output.
+// Refusal is the reason for a query without output.
 type Refusal struct {
 	Reason  RefusalReason `json:"reason"`
 	Message string        `json:"message"`

@@ -121,7 +121,7 @@ func signed(text []byte) []byte {
 	return append(fmt.Appendf(nil, "%s%x.\n", adoptedLine, sum[:8]), text...)
 }
 
-// signature takes the sum from what an adoption wrote, and says whether the text is as it was written.
+// signature returns the checksum in a manifest that an adoption wrote, and whether the text still matches it.
 func signature(text []byte) (sum string, untouched, adopted bool) {
 	line, body, _ := strings.Cut(string(text), "\n")
 	sum, adopted = strings.CutPrefix(line, adoptedLine)

@@ -116,7 +116,7 @@ func TestAdoptionHints(t *testing.T) {
 	}
 }
 
-// TestAdoptionThatWasFinished: where nothing of a project is left, its manifest says whether an adoption is the reason.
+// TestAdoptionThatWasFinished: if nothing of a project is left, its manifest shows whether an adoption is the reason.
 func TestAdoptionThatWasFinished(t *testing.T) {
 	p := &composeProject{name: "shop", file: filepath.Join(t.TempDir(), "shop.hcl")}
 	if got := p.nothingThere().Error(); !strings.Contains(got, "no container of the Compose project shop") {

@@ -24,8 +24,8 @@ type packedTree struct {
 	size int64
 }
 
-// packTrees packs the source of each object that is built, and records the digests in the objects. keep says whether to
-// keep the tars, for upload; the caller removes them with dropTrees.
+// packTrees packs the source of each object that is built, and records the digests in the objects. keep keeps the tars
+// for upload; the caller then removes them with dropTrees.
 func (a *app) packTrees(ctx context.Context, loaded manifest.Result, keep bool) (trees []packedTree, err error) {
 	limit, err := maxTree()
 	if err != nil {

@@ -36,7 +36,7 @@ func podListing(pods []api.Pod, now time.Time) listing {
 	return l
 }
 
-// readyText says whether a pod is ready. What was to end and has ended is neither.
+// readyText returns the text of a pod's READY column. A pod that ended as intended is neither ready nor unready.
 func readyText(pod api.Pod) string {
 	switch {
 	case pod.Ready:

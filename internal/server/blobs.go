@@ -71,8 +71,8 @@ func (s *Server) keepBlob(digest string, r *http.Request, body io.Reader) error 
 	return err
 }
 
-// getBlob sends a file, or with HEAD says whether it is stored. The client is about to refer to it, so it is kept for a
-// while.
+// getBlob sends a file. HEAD reports whether the file is stored, and keeps it for a while, since the client will soon
+// refer to it.
 func (s *Server) getBlob(w http.ResponseWriter, r *http.Request) {
 	digest := r.PathValue("digest")
 	if _, err := s.Blobs.Renew(digest); err != nil {

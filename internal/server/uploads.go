@@ -115,7 +115,7 @@ func (u *upload) add(n int64) error {
 	return nil
 }
 
-// end says whether the file is stored.
+// end finishes the upload. Unless the file was stored and is new, its bytes no longer count for the token.
 func (u *upload) end(digest string, stored bool) {
 	u.of.mu.Lock()
 	defer u.of.mu.Unlock()

@@ -1,4 +1,4 @@
 // Package promcheck tests the alert rules and the dashboard of deploy/ with Prometheus' own rule engine and parser:
-// which series make each alert fire, and which don't. It is a module of its own, so that nothing of Prometheus gets
-// into Tend. That the metrics exist which they name is tested in internal/server/daemon, against a running server.
+// which series make each alert fire, and which don't. It is a module of its own, so that Tend doesn't depend on
+// Prometheus. A test in internal/server/daemon checks against a running server that the metrics in them exist.
 package promcheck

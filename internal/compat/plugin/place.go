@@ -67,7 +67,7 @@ func (r *Root) discard(dir string) error {
 	return errors.Join(err, os.RemoveAll(gone))
 }
 
-// swap moves one folder into another's place. replaced says whether there was one, which is then in old.
+// swap moves the folder staged to target. If target existed, replaced is set and its content is in old.
 func (r *Root) swap(staged, target, old string) (replaced bool, err error) {
 	r.swapping.Lock()
 	defer r.swapping.Unlock()

@@ -166,7 +166,7 @@ func write(folder string, file content) error {
 	return os.Chtimes(at, stamp, stamp)
 }
 
-// list returns the files of a tree; stamped says whether their times are those of the source.
+// list returns the files of a tree. Set stamped if their modification times come from the source.
 func list(folder string, stamped bool) ([]source.File, error) {
 	var out []source.File
 	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {

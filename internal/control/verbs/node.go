@@ -23,7 +23,7 @@ func (s *Service) SetAvailability(
 	return result, err
 }
 
-// SetIngress says whether a node serves ingresses, as SetAvailability does.
+// SetIngress sets whether a node serves ingresses. It writes the node's object, as SetAvailability does.
 func (s *Service) SetIngress(ctx context.Context, node string, serves bool, by FieldManager) (api.VerbResult, error) {
 	by.Manager = api.ManagerIngress
 	return s.setNode(ctx, node, api.NodeSpec{Ingress: &serves}, by)

@@ -31,7 +31,7 @@ func rollbackWorld(t *testing.T, since api.ConfigDifferences, now string, cause 
 
 var rotatedKeys = api.ConfigDifferences{{Key: "DB", Since: api.ConfigChanged}, {Key: "OLD", Since: api.ConfigRemoved}}
 
-// What changed in config is named either way, in a dry run too; the stamp says whether it is to come back.
+// A rollback names the changed keys of config, in a dry run too. The stamp records whether it restores them.
 func TestRollbackNamesConfig(t *testing.T) {
 	for name, opts := range map[string]RollbackOptions{"config stays": {}, "with config": {WithConfig: true}} {
 		w := rollbackWorld(t, rotatedKeys, "hash", nil)

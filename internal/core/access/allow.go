@@ -14,8 +14,8 @@ const forbidden = 403
 type Call struct {
 	// Route is the pattern of the API's mux.
 	Route string
-	// Kind is that of the object in the path, if there is one. Scope is the scope in the path, in the parameter scope,
-	// or of the pod in the path; empty if there is none.
+	// Kind is the kind of the object in the path, if the path has one. Scope comes from the path, from the parameter
+	// scope, or from the pod in the path; empty if none of them has it.
 	Kind  api.Kind
 	Scope string
 	// Parameters are the names of the query's parameters.

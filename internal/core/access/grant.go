@@ -9,10 +9,10 @@ import (
 
 // Grant holds a caller's rights.
 type Grant struct {
-	// Name is that of the caller's token.
+	// Name is the name of the caller's token.
 	Name string
 	Role api.AccessRole
-	// Scopes are those that the caller is limited to. An empty list means no limit.
+	// Scopes limits the caller to these scopes. An empty list means no limit.
 	Scopes []string
 }
 

@@ -39,11 +39,11 @@ const (
 
 // Claim describes what a person approved. The fields are in the order of their keys, which the digest depends on.
 type Claim struct {
-	// At is when it was approved, in RFC 3339.
+	// At is the time of the approval, in RFC 3339.
 	At string `json:"at"`
-	// By is who approved it.
+	// By is the approver.
 	By string `json:"by"`
-	// Expires is when the claim ends, in seconds since 1970. An operation that has started is not affected.
+	// Expires is the end of the claim, in seconds since 1970. It doesn't affect an operation that has started.
 	Expires int64 `json:"exp"`
 	// Namespace is the operation's namespace. An empty one means any: older control planes leave it out.
 	Namespace string `json:"ns,omitempty"`

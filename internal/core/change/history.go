@@ -15,7 +15,7 @@ type Chapter struct {
 	// Type of the event that began it; empty for what the log has of the time before its first change.
 	Type string `json:"type,omitempty"`
 	api.EventData
-	// Outcomes are how reconciles ended until the next change, in order.
+	// Outcomes lists the results of the reconciles before the next change, in order.
 	Outcomes []Outcome `json:"outcomes,omitempty"`
 	// Fate is set for a change without an outcome; empty while an outcome may follow.
 	Fate Fate `json:"fate,omitempty"`
@@ -109,8 +109,8 @@ func turnsBack(phase string) bool {
 	return phase == string(api.RolloutRollingBack) || phase == string(api.RolloutRolledBack)
 }
 
-// settling is whether the object is as it should be. Until a condition has said so, its phase does: the log may begin
-// late.
+// settling records whether the object matches its spec. The phase decides this until an event has a condition, since
+// the log may begin late.
 type settling struct{ known, settled bool }
 
 // after takes note of an event about the status.

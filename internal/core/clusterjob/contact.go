@@ -17,7 +17,7 @@ const (
 	ContactGrace = 90 * time.Second
 )
 
-// ConditionConnected says whether a cluster's operator was heard of lately.
+// ConditionConnected reports whether a cluster's operator made contact lately.
 const ConditionConnected = "Connected"
 
 // Heard returns a cluster's contact after a request of its operator, and whether it is worth a write.

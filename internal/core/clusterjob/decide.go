@@ -21,9 +21,9 @@ type Known struct {
 // Input is the input of Decide.
 type Input struct {
 	Object api.Object
-	// Revision is that of the object's last write.
+	// Revision is the revision of the object's last write.
 	Revision int64
-	// Job is the one that is stored for the object, Report what the operator said of it; nil if there is none.
+	// Job is the job stored for the object, Report the operator's report on it. Each is nil if it doesn't exist.
 	Job     *api.ClusterJob
 	Report  *api.ClusterReport
 	Cluster Known
@@ -33,15 +33,15 @@ type Input struct {
 
 // Decision holds the writes to commit.
 type Decision struct {
-	// Job is the one that should be stored; nil if none should.
+	// Job is the job to store; nil for no job.
 	Job    *api.ClusterJob
 	Status api.DeliveredStatus
 	// Gone: the object is being deleted, and nothing is left to wait for.
 	Gone bool
-	// After is when to decide again without a change; zero if never.
+	// After is the time to decide again without a change; zero means never.
 	After time.Time
-	// Actions are what this decision sends to the cluster. Ahead are the differences between the cluster and what was
-	// applied that this decision leaves as they are.
+	// Actions lists the changes that this decision sends to the cluster. Ahead lists the differences from the applied
+	// state that it leaves in place.
 	Actions, Ahead []api.PlannedAction
 }
 

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// ConditionDelivered says whether the cluster has the object as it is declared.
+// ConditionDelivered reports whether the object in the cluster matches its declaration.
 const ConditionDelivered = "Delivered"
 
 // own are the conditions that Tend sets itself, in their order; those of other types are the cluster's.

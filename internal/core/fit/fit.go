@@ -52,7 +52,7 @@ const (
 	BuildYourself = "build the program, and name its folder in image"
 )
 
-// Facts are what a spec alone doesn't say of its pods.
+// Facts holds the facts about pods that their spec doesn't contain.
 type Facts struct {
 	// Confined: a deployer, or a sync that isn't trusted, declared it.
 	Confined bool

@@ -13,9 +13,9 @@ type Progress struct {
 	Run api.Run
 	// Changed reports whether Run differs from the input.
 	Changed bool
-	// Stop is why the run's task must be stopped; empty if it needn't.
+	// Stop is the reason to stop the run's task; empty if it may continue.
 	Stop string
-	// After is when the answer changes without an event; 0 is never.
+	// After is the time until the answer changes without an event; 0 means never.
 	After time.Duration
 }
 

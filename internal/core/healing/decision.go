@@ -62,7 +62,7 @@ type Decision struct {
 	Inspect bool
 	// Probe is set if the container runs and stays up: its probes are to be run, and Status.Probes is their state.
 	Probe bool
-	// After is when the decision changes without an event; 0 is never.
+	// After is the time until the decision changes without an event; 0 means never.
 	After time.Duration
 }
 

@@ -19,7 +19,7 @@ type Init struct {
 	Timeout time.Duration
 	// Retries is the number of times that a failed attempt is repeated.
 	Retries int
-	// Image says whether its image exists on the node.
+	// Image is the state of its image on the node.
 	Image ImageState
 }
 

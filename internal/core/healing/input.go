@@ -16,7 +16,7 @@ type Input struct {
 	Recorded string
 	// Container is the container observed now; nil if there is none.
 	Container *Container
-	// InspectedAt is when the container was inspected: its state is as of then, or slightly later.
+	// InspectedAt is the time of the inspection. The container's state is from that time or slightly later.
 	InspectedAt time.Time
 	// Cause is the cause of the container's last end, or its disappearance, by the events.
 	Cause Cause
@@ -38,7 +38,7 @@ type Input struct {
 	Grace time.Duration
 	// MemoryLimit is resources.limits.memory as declared; empty if there is no limit, or it is unknown.
 	MemoryLimit string
-	// Image says whether the container's image exists on the node. The zero value assumes so.
+	// Image is the state of the container's image on the node. The zero value means that it exists.
 	Image ImageState
 	// Inits are the declared init containers, in order; InitContainers the observed ones.
 	Inits          []Init
@@ -132,7 +132,7 @@ const (
 	CauseEngine Cause = "engine"
 )
 
-// ImageState says whether the image of a container exists on the node.
+// ImageState is the state of a container's image on the node.
 type ImageState string
 
 // The states of the image.

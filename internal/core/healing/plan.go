@@ -7,11 +7,14 @@ import (
 )
 
 const (
-	// removingRecheck is when a container that is being removed is inspected again, in case its event is missed.
+	// removingRecheck is the delay before a container that is being removed is inspected again, in case its event is
+	// missed.
 	removingRecheck = time.Second
-	// recordedRecheck is when a container that is to be recorded is inspected again, in case the wake-up is missed.
+	// recordedRecheck is the delay before a container that still has to be recorded is inspected again, in case the
+	// wake-up is missed.
 	recordedRecheck = time.Second
-	// occupiedRecheck is when a task waits no longer for the container before it, in case the wake-up is missed.
+	// occupiedRecheck is the delay before a task that waits for the previous container checks again, in case the
+	// wake-up is missed.
 	occupiedRecheck = time.Second
 )
 

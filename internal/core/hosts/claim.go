@@ -15,7 +15,7 @@ type Claim struct {
 	Ref api.Ref
 	// Host is in lower case; *.example.org stands for every name one level below example.org.
 	Host string
-	// Since is when the object asked for the host first.
+	// Since is the time of the object's first claim of the host.
 	Since time.Time
 	// TLS is the policy that the object declares; nil if it declares none.
 	TLS        *api.IngressTLS

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Table is who claims which host: the claims of each, the first one first.
+// Table maps each host to its claims, oldest first.
 type Table map[string][]Claim
 
 // TableOf returns the claims of objects.
@@ -108,15 +108,15 @@ func (t Table) tls(host string, owner Claim) (*api.IngressTLS, api.Ref) {
 	return nil, api.Ref{}
 }
 
-// Refusal is why a claim does not hold.
+// Refusal explains why a claim is refused.
 type Refusal struct {
-	// Field is that of the claim, Detail says what is wrong with it, and Next is the next step.
+	// Field is the field of the claim, Detail the problem with it, Next the next step.
 	Field, Detail, Next string
 	// By is the object that the claim clashes with.
 	By api.Ref
 }
 
-// Refuse returns why a claim of the table does not hold; nil if it does.
+// Refuse returns the refusal of a claim of the table; nil if the claim holds.
 func (t Table) Refuse(c Claim) *Refusal {
 	owner, _ := t.owner(c.Host)
 	if !t.holds(c, owner) {

@@ -9,15 +9,15 @@ import (
 type Input struct {
 	// Nodes is the number of all nodes.
 	Nodes int
-	// Silent is since when each silent node has had no heartbeat.
+	// Silent maps each silent node to the time from which its heartbeat is missing.
 	Silent map[string]time.Time
-	// Known are those of them that were lost in an earlier term and have not returned: they went before the others.
+	// Known contains the silent nodes that were lost in an earlier term and have not returned.
 	Known map[string]bool
 	// Timeout is the silence after which a node is lost.
 	Timeout time.Duration
 }
 
-// Verdict says how the silent nodes are to be treated.
+// Verdict divides the silent nodes into lost and held ones.
 type Verdict struct {
 	// Lost are the nodes that have been silent for the whole timeout.
 	Lost map[string]bool

@@ -28,7 +28,7 @@ var States = []State{Absent, Added, Joining, Voting, Only, Removed}
 type Server struct {
 	// Name is empty until its store has started.
 	Name string
-	// Address is where the other servers reach its store; empty if that is an etcd outside.
+	// Address is the address of its store for the other servers; empty if the store is an external etcd.
 	Address string
 	Voting  bool
 }

@@ -8,10 +8,10 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Attempt is the one task of an attempt: what is desired of it and what its node reported.
+// Attempt is the single task of an attempt: its desired state and its node's report.
 type Attempt struct {
 	Desired api.DesiredState
-	// Reason says why Desired is no longer running, and StopAt since when. StopAt is zero while Desired is running.
+	// Reason and StopAt are the cause and the time of the change of Desired from running. StopAt is zero before that.
 	Reason string
 	StopAt time.Time
 	// Placed reports whether a node was chosen. A task without a node needs no stop once it is unwanted.

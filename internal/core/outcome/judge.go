@@ -105,7 +105,7 @@ func (s *judged) rule(object api.Object, status api.WorkloadStatus, c conditions
 	return api.OutcomePending
 }
 
-// conditions are those that an outcome comes from. A type that a status lacks is the zero value.
+// conditions holds the conditions that determine an outcome. A missing condition is the zero value.
 type conditions struct{ ready, progressing, degraded api.Condition }
 
 func conditionsOf(status api.WorkloadStatus) conditions {

@@ -12,7 +12,7 @@ type Observed struct {
 	Found  bool
 	Object api.Object
 	Pods   []api.Pod
-	// Releases are those of the object that are kept, in the order of their numbers.
+	// Releases lists the kept releases of the object by number.
 	Releases []api.Release
 }
 

@@ -14,27 +14,27 @@ type Stored struct {
 	Spec Tree
 	// Fields is the record of who set what, as it was stored. Without it, `apply` set everything there is.
 	Fields json.RawMessage
-	// Since is when the object was last written: fields without a known manager are as old as that.
+	// Since is the time of the object's last write. Fields without a known manager get this time.
 	Since time.Time
 }
 
 // Change is one manager's change.
 type Change struct {
-	// Manager is the role, Actor the user or program in it, At the time of the change.
+	// Manager is the role, Actor the user or program that acts in it, At the time of the change.
 	Manager string
 	Actor   string
 	At      time.Time
-	// About says which top-level fields the change is about; the others are declared as they are, and their owners
-	// stay. Default: all.
+	// About selects the top-level fields that the change may set. The others keep their values and owners. Default:
+	// all.
 	About func(field string) bool
 }
 
 // Outcome is the result of a change of an object.
 type Outcome struct {
-	// Spec is the declared one with the fields that others own; Added says whether there are any.
+	// Spec is the declared spec plus the fields that other managers own. Added is set if there are such fields.
 	Spec  Tree
 	Added bool
-	// Kept are those fields with who set them.
+	// Kept lists these fields with their owners.
 	Kept []api.FieldOwner
 	// Fields is the stored text if no manager's fields change.
 	Fields json.RawMessage

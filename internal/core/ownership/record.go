@@ -24,7 +24,8 @@ type write struct {
 	fields *fieldpath.Set
 }
 
-// record is who set what, a manager's older writes first. Its fields together are the leaves of the spec.
+// record lists the writes with their managers and fields, the older writes of a manager first. Together the writes
+// name every leaf of the spec.
 type record []write
 
 // storedWrite is a write as it is stored in the metadata. The largest one has Rest: besides its Fields, it has all

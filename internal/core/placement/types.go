@@ -30,7 +30,8 @@ type Task struct {
 	Toward string
 	// Demand holds its demands on the node. It is shared by the tasks of a release, and not to be changed.
 	*Demand
-	// Volumes are where it keeps data: names of volumes, and paths of a host. A node that has one of them is its home.
+	// Volumes lists the names of its volumes and the host paths with its data. A node that has one of them is its
+	// home.
 	Volumes []string
 	// CreatedAt decides between tasks that want the same: the older one gets it.
 	CreatedAt time.Time
@@ -52,9 +53,9 @@ type Demand struct {
 	Rules          Rules
 }
 
-// Rules are those of a workload's placement block.
+// Rules holds the rules of a workload's placement block.
 type Rules struct {
-	// Constraints must all hold. Of Preferences, in their order, the first that tells two nodes apart decides.
+	// All Constraints must hold. The first of Preferences that distinguishes two nodes decides between them.
 	Constraints, Preferences []Constraint
 	// Spread is an attribute of nodes whose values should have equally many tasks of the workload; empty if there is
 	// none.
@@ -106,7 +107,7 @@ type Node struct {
 	// else 0. Until may not be known yet.
 	Losses int
 	Until  time.Time
-	// Attributes are what constraints compare: node.id, node.arch, node.labels.zone.
+	// Attributes are the values that constraints compare: node.id, node.arch, node.labels.zone.
 	Attributes  map[string]string
 	Runtime     string  // as it reports it; empty is unknown, and every task fits
 	Arch        string  // as Go names it; empty is unknown, and every image fits

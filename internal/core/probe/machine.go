@@ -20,7 +20,7 @@ type Options struct {
 	Probes api.Probes
 	// Status is the known state, as Carry returns it.
 	Status map[string]api.ProbeStatus
-	// StartedAt is when the incarnation started.
+	// StartedAt is the start time of the incarnation.
 	StartedAt time.Time
 	// Grace is the time after its start in which failures of the readiness probe don't count, unless it has passed
 	// before.

@@ -13,18 +13,17 @@ const (
 type Image struct {
 	// Reference is the reference that was pulled, ID the image that it named.
 	Reference, ID string
-	// Present is whether the node has the image, Tags the names that it has there.
-	// Digests are those it has in registries.
+	// Present is set if the node has the image. Tags lists its names on the node, Digests its digests in registries.
 	Present       bool
 	Tags, Digests []string
 	// Bytes is its size, with the layers that it shares with others.
 	Bytes int64
-	// Named is whether Reference still names it.
+	// Named is set while Reference still names the image.
 	Named bool
-	// Referred is whether an object, a request or a kept release refers to it, InUse whether a container of anybody is
-	// made from it.
+	// Referred is set if an object, a request or a kept release refers to it; InUse if any container was made from it,
+	// also one that isn't Tend's.
 	Referred, InUse bool
-	// Since is when that ended; the zero time if it is seen now.
+	// Since is the time from which the image has been unused; zero if it was found unused just now.
 	Since time.Time
 }
 

@@ -30,7 +30,7 @@ type State struct {
 	// number that is left, -1 before the first search.
 	What string
 	Left int
-	// UsedSince is since when every party has been seen to use the new key; zero if one doesn't.
+	// UsedSince is the time from which every party uses the new key; zero if one doesn't.
 	UsedSince, Now time.Time
 }
 

@@ -41,8 +41,8 @@ type Desired struct {
 	Missing Missing
 	// Deleting removes every slot.
 	Deleting bool
-	// WatchedSince is when slots began to be observed: after a server was away, or paused, older slots get their whole
-	// deadline again. Zero means always.
+	// WatchedSince is the time from which slots have been observed. After a server was down or paused, older slots get
+	// their whole deadline again. Zero means always.
 	WatchedSince time.Time
 	// KeepDead is the number of failed slots that stay for inspection. Ordered ones each stay until their next attempt.
 	KeepDead int
@@ -108,7 +108,7 @@ type Slot struct {
 	ReadyAt   time.Time // last
 	// since when it isn't ready any more; zero while it is, before it was, and if its agent doesn't say
 	UnreadyAt time.Time
-	// EndedAt is when the task ended, or its stop was requested. Zero reads as CreatedAt.
+	// EndedAt is the time at which the task ended, or its stop was requested. Zero reads as CreatedAt.
 	EndedAt time.Time
 }
 
@@ -148,18 +148,18 @@ func (s *Slot) broken() bool {
 type Plan struct {
 	// Actions are meant to be committed together. A stop and the creation of its replacement must be.
 	Actions []Action
-	// After is when the plan changes without an event; 0 is never.
+	// After is the time until the plan changes without an event; 0 means never.
 	After time.Duration
 	Phase api.RolloutPhase
 	// Reason and Message explain the phase, Next is the step that helps if it is known.
 	Reason  string
 	Message string
 	Next    string
-	// Stays says of a complete rollout which slot is not where it should be, and why. Staying are all such slots, of
-	// any rollout.
+	// Stays names a slot of a complete rollout that should move to another node and can't yet, with the reason.
+	// Staying lists all such slots, of any rollout.
 	Stays   string
 	Staying []string
-	// Slot is the one that failed; empty while nothing fails.
+	// Slot is the failed slot; empty while nothing fails.
 	Slot   string
 	Counts Counts
 }

@@ -18,7 +18,7 @@ import (
 type Content struct {
 	Event   *api.Event
 	Message *notify.Message
-	// Source is that of the events of a message.
+	// Source is the source of a message's events.
 	Source string
 	// To are the addresses that a mail is still to be sent to. Default: all of the sink.
 	To []string

@@ -22,7 +22,7 @@ const (
 	fieldPorts  = "ports"
 )
 
-// privileges are those of workloads that only a trusted source, or an admin, has.
+// privileges lists the fields of workloads that only a trusted source or an admin may set.
 var privileges = []privilege{
 	{"image", reachesHost, func(s api.WorkloadSpec, _ string) bool { return isFolder(s.Image) }, nextTrust},
 	{

@@ -7,15 +7,15 @@ import (
 	"tend.dev/tend/internal/core/hosts"
 )
 
-// Rights are what the source of a sync, or a person, may do. Whatever a sync is refused, it is refused here;
-// docs/operate/security.md lists it.
+// Rights lists the privileges of a sync's source, or of a person. All refusals of a sync are decided here;
+// docs/operate/security.md lists them.
 //
-// A source that is not trusted is changed by people who need not be users of the host. It reaches neither the host nor
-// the cluster, declares and names only what lies in its scopes, and changes only what it created. A person who isn't an
-// admin has the same rights, but builds images, and changes what others created too.
+// People who aren't users of the host may be able to change a source that is not trusted. It reaches neither the host
+// nor the cluster, declares and names only what lies in its scopes, and changes only what it created. A person who
+// isn't an admin has the same rights, but builds images, and changes what others created too.
 type Rights struct {
 	Trusted bool
-	// Scopes are those that the source is limited to. A trusted one, and a person, may have none, which allows all.
+	// Scopes limits the source to these scopes. For a trusted source or a person an empty list allows all scopes.
 	Scopes []string
 	// Person says whose rights they are, as in "alice is deployer"; empty for a sync.
 	Person string

@@ -7,11 +7,11 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Error is why a source could not be polled or applied.
+// Error is a failure to poll or to apply a source.
 type Error struct {
 	// Reason is one of api's reasons of syncs.
 	Reason string
-	// Message says what, where and why, Next the next step. They hold no credentials.
+	// Message says what failed, where and why; Next is the next step. Neither contains credentials.
 	Message, Next string
 }
 

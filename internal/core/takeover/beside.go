@@ -40,9 +40,9 @@ func InScope(containers []Container, scope string) error {
 // WriterError says which container would be the second writer.
 type WriterError struct {
 	volumes.Writer
-	// Waits is set if it doesn't run, and the engine's next start would start it.
+	// Waits is set if the container is stopped and the next start of the engine would start it.
 	Waits bool
-	// Scope is that of its object; empty if Tend didn't make it.
+	// Scope is the scope of its object; empty if Tend didn't create the container.
 	Scope string
 }
 

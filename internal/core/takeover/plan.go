@@ -35,9 +35,11 @@ const (
 // Step is one step of a takeover.
 type Step struct {
 	Verb Verb
-	// Services are those whose objects Apply and Withdraw are about; for the other verbs the container's.
+	// Services lists the services whose objects Apply and Withdraw change; for the other verbs, the container's
+	// service.
 	Services []string
-	// Container is the one the step is about, Name its new name (Mark, Unmark), Restart its new policy (Disarm, Rearm).
+	// Container is the container to change, Name its new name (Mark, Unmark), Restart its new restart policy (Disarm,
+	// Rearm).
 	Container Container
 	Name      string
 	Restart   string

@@ -100,12 +100,12 @@ func (p *planner) overtaken(r *run) bool {
 	})
 }
 
-// start begins an attempt, unless another run's container may still exist and only one may. Nothing waits for one on a
-// lost node; if that node gets the attempt when it returns, its agent stops the one before first.
+// start begins an attempt, unless another run's container may still exist and only one may. A container on a lost node
+// doesn't block an attempt. If the node returns and gets the attempt, its agent stops the earlier container first.
 func (p *planner) start(r *run, attempt int, release string) {
 	if p.exclusive() {
 		for i := range p.runs {
-			if other := &p.runs[i]; other.ID != r.ID && p.stands(other, r) {
+			if other := &p.runs[i]; other.ID != r.ID && p.blocks(other, r) {
 				p.wait("run " + other.ID + " has not ended yet")
 				return
 			}
@@ -115,8 +115,8 @@ func (p *planner) start(r *run, attempt int, release string) {
 	r.State = api.RunRunning
 }
 
-// stands reports whether a run blocks another: it has a container, or has begun, or came first.
-func (p *planner) stands(other, r *run) bool {
+// blocks reports whether other prevents r from starting: it has a container, or has begun, or was created earlier.
+func (p *planner) blocks(other, r *run) bool {
 	for _, task := range other.tasks {
 		if !task.Ended() {
 			return true

@@ -15,7 +15,7 @@ type Desired struct {
 	Schedule *Schedule
 	// ScheduleHash identifies schedule and time zone. When it changes, due times count from Since.
 	ScheduleHash string
-	// Since is when the object was last written.
+	// Since is the time of the object's last write.
 	Since time.Time
 	// Over is the time up to which due times are over without a run, since a restored store doesn't know which of them
 	// have run. Zero if there is none.
@@ -101,7 +101,7 @@ type Plan struct {
 	Timeline Timeline
 	// NextRun is the next due time; zero if there is none.
 	NextRun time.Time
-	// After is when the plan changes without an event; 0 is never.
+	// After is the time until the plan changes without an event; 0 means never.
 	After time.Duration
 	// Active, Succeeded and Failed count the runs as they will be; Waiting says what an active run waits for.
 	Active, Succeeded, Failed int

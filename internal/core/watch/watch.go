@@ -6,11 +6,12 @@ import (
 	"slices"
 )
 
-// Facts are what Diff compares of a listed object.
+// Facts holds the fields of a listed object that Diff compares.
 type Facts struct {
-	// ID identifies the object among all that were ever listed: a uid, or a path. Of several with one id the last counts.
+	// ID identifies the object among all that were ever listed: a uid, or a path. If several have the same id, the
+	// last one counts.
 	ID string
-	// Namespace and Labels are what a Selector matches.
+	// A Selector matches Namespace and Labels.
 	Namespace string
 	Labels    map[string]string
 	// Generation grows with every change of what is wanted of the object.

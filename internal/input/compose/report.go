@@ -19,7 +19,7 @@ type Finding struct {
 	Path string
 	// Lost: it is not in the manifests. Otherwise it is, but changed, or needs a further step.
 	Lost bool
-	// Weight says whether someone has to act on it.
+	// Weight tells whether a person has to act on it.
 	Weight Weight
 	Text   string
 }

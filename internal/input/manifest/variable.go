@@ -8,7 +8,7 @@ type lookup func(name string) (string, bool)
 // braced is a variable as it is written: ${NAME} or ${NAME:-default}.
 type braced struct {
 	name string
-	// fallback is the default, which ends at the next brace; defaulted says whether there is one.
+	// fallback is the default, which ends at the next brace. defaulted is set if the variable has one.
 	fallback  []byte
 	defaulted bool
 	length    int

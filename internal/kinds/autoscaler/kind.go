@@ -22,7 +22,7 @@ const DefaultInterval = 15 * time.Second
 // sees the change.
 var ErrRefused = errors.New("the deployment was changed meanwhile")
 
-// Options are what the autoscaler needs besides the dependencies of every kind.
+// Options holds the dependencies of the autoscaler, besides those of every kind.
 type Options struct {
 	// Interval is the time between two reconciles. Default 15 s.
 	Interval time.Duration

@@ -22,7 +22,7 @@ const (
 	CountRetried   = "retried"
 )
 
-// Options are what deliveries need besides the dependencies of every kind.
+// Options holds the dependencies of deliveries, besides those of every kind.
 type Options struct {
 	// Call makes one attempt. It returns when its context ends.
 	Call func(ctx context.Context, r webhook.Request) webhook.Answer

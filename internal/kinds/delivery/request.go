@@ -15,10 +15,10 @@ var (
 	errHookGone   = errors.New("the manifest names this target no longer")
 )
 
-// prepared holds what the request of a delivery is built from, but for the content of the hook's file.
+// prepared holds the input for a delivery's request, except the content of the hook's file.
 type prepared struct {
 	webhook.Call
-	// digest is that of the file; empty if the hook names none.
+	// digest is the digest of the file; empty if the hook names no file.
 	digest string
 }
 

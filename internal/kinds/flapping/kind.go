@@ -81,7 +81,7 @@ type decision struct {
 	losses api.NodeLosses
 	was    records.Read[api.NodeState]
 	state  *api.NodeState // nil if the node is gone
-	// after is when to look again; 0 is never.
+	// after is the time until the next check; 0 means never.
 	after time.Duration
 }
 

@@ -17,7 +17,7 @@ type observed struct {
 	object records.Read[api.Object]
 	spec   api.IngressSpec
 	broken error // why the spec can't be read
-	// taken is why the host is another scope's; nil if it is not.
+	// taken is the refusal if another scope has the host; nil if the host is free.
 	taken *hosts.Refusal
 	// serves reports whether the workload exists.
 	serves   bool

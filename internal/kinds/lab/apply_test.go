@@ -9,7 +9,8 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// TestWhatAnApplyPrints: it waits only while that helps, and says whether a person has to act or others must end first.
+// TestWhatAnApplyPrints: an apply waits only while that helps. Its output tells whether a person has to act or other
+// pods must end first.
 func TestWhatAnApplyPrints(t *testing.T) {
 	needs := func(memory string) api.LabSpec {
 		spec := labOf(0, time.Hour)

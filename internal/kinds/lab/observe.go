@@ -134,15 +134,15 @@ type assessment struct {
 	plan    lab.Plan
 	// unplaced says why its task has no node.
 	unplaced placement.Refusal
-	// patience is for how much longer a task without a node counts as one that gets a node in a moment.
+	// patience is the time left in which a task without a node is expected to get one.
 	patience time.Duration
-	// url is where it can be reached, empty while it doesn't run; unserved says why it isn't served at its host.
+	// url is the lab's address; empty while it doesn't run. unserved says why no ingress serves its host.
 	url      string
 	unserved unserved
 }
 
-// roomPatience is the time that a lab that no node takes counts as under way: a node may be about to connect, or to be
-// free.
+// roomPatience is the time for which a lab without a node counts as starting. A node may connect or become free in
+// that time.
 const roomPatience = 5 * time.Second
 
 // assess decides what a lab needs.

@@ -49,7 +49,8 @@ func nodes(s records.Snapshot) (out []api.NetworkNode) {
 // silent is the message of a node that doesn't answer.
 const silent = "it does not answer"
 
-// judge says whether all nodes are connected, and whether those that are not need a person to act, or only a moment.
+// judge returns the conditions Ready (all nodes are connected) and Degraded (a node that isn't connected needs a
+// person to act).
 func judge(nodes []api.NetworkNode) (ready, degraded api.Condition) {
 	var waiting, apart, gone []string
 	for _, node := range nodes {

@@ -23,19 +23,19 @@ type Nodes struct {
 
 // NodeSet is the nodes of a snapshot. It is shared: it must not be modified.
 type NodeSet struct {
-	// All are those that ever reported. Candidates are those that may have an image or get it: those that answer, and
-	// whose runtime does.
+	// All lists the nodes that ever reported. Candidates lists the nodes that can have or pull an image: the node and
+	// its runtime both answer.
 	All        []records.Read[api.NodeStatus]
 	Candidates []string
-	// Alive are those that answer, also those that never reported.
+	// Alive contains the nodes that answer, including those that never reported.
 	Alive map[string]bool
-	// Runtimes are the names of the runtimes that the nodes report, each once, an empty one of a node whose engine
-	// never answered; Plain are the nodes that run plain processes.
+	// Runtimes lists the distinct names of the nodes' runtimes; the name is empty for a node whose engine never
+	// answered. Plain lists the nodes that run plain processes.
 	Runtimes []string
 	Plain    []placement.Node
-	// runtimes are the same names, by node.
+	// runtimes maps each node to its runtime.
 	runtimes map[string]string
-	// answers is all that there is to read of the nodes that Answers returns, in one text.
+	// answers is one text with everything that can be read from the nodes that Answers returns.
 	answers string
 }
 

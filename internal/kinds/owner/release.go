@@ -29,7 +29,7 @@ type Recipe struct {
 	LastNumber int
 	// First is the reason of the first release.
 	First string
-	// Runtimes are those of the nodes.
+	// Runtimes lists the runtimes of the nodes.
 	Runtimes []string
 }
 

@@ -12,11 +12,11 @@ import (
 // Task is a task with both its halves.
 type Task struct {
 	Desired records.Read[api.Task]
-	// Status is nil while its node has reported nothing, and once that has forgotten it.
+	// Status is nil until the node reports the task, and after the node has deleted its record.
 	Status *api.TaskStatus
-	// Absence is that of its node; zero once the task has ended.
+	// Absence is the absence of the task's node; zero once the task has ended.
 	Absence Absence
-	// Away is set if the task has ended, and its node doesn't answer: it is lost, or a person said that it is off.
+	// Away is set if the task has ended and its node is lost, or a person confirmed that the node is off.
 	Away bool
 }
 

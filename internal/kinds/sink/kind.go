@@ -29,11 +29,11 @@ const (
 // Outcomes lists the outcomes.
 var Outcomes = []string{CountDelivered, CountRetried, CountDead, CountSkipped}
 
-// Options are what sinks need besides the dependencies of every kind.
+// Options holds the dependencies of sinks, besides those of every kind.
 type Options struct {
 	Effects
 	Log Log
-	// Source is that of the events.
+	// Source is the source of the events.
 	Source string
 	// Count is called with the type of a sink and the outcome of each attempt, or a skipped part of the log.
 	Count func(kind, outcome string)

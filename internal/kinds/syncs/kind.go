@@ -39,7 +39,7 @@ type Sources interface {
 	Drop(uid string)
 }
 
-// Options are what syncs need besides the dependencies of every kind.
+// Options holds the dependencies of syncs, besides those of every kind.
 type Options struct {
 	Sources Sources
 	// Metrics may be nil.

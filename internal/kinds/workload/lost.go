@@ -89,7 +89,7 @@ func (o observed) dataVolume(task *api.Task) string {
 	return ""
 }
 
-// loss says whether a lost task can be replaced on another node, and what to report of it.
+// loss reports whether a lost task can be replaced on another node, with the reason, message and next step to show.
 func (o observed) loss(t owner.Task) (elsewhere bool, reason, message, next string) {
 	task := t.Desired.Value
 	silent := "node " + task.Node + " does not answer"
@@ -130,8 +130,8 @@ func (o observed) followed(id string) bool {
 	})
 }
 
-// away says whether an ordinal that has ended, and whose node doesn't answer, can start on another node, and what to
-// report of it.
+// away reports whether an ended ordinal whose node doesn't answer can start on another node, with the reason, message
+// and next step to show.
 func (o observed) away(t owner.Task) (elsewhere bool, reason, message, next string) {
 	task := t.Desired.Value
 	refusal, homeless := o.homeless[task.ID]

@@ -21,7 +21,7 @@ type ending struct {
 	reason  string
 	// detail is the error with the last log lines.
 	detail string
-	// began is when the rollout began.
+	// began is the start time of the rollout.
 	began time.Time
 }
 

@@ -24,7 +24,7 @@ type runWork struct {
 	why map[string]string
 	// start is the command to start; nil if there is none.
 	start *commandStart
-	// after is when something of it changes without an event; 0 is never.
+	// after is the time until a run changes without an event; 0 means never.
 	after time.Duration
 }
 

@@ -14,8 +14,8 @@ import (
 // container. Both take a moment, unless the machine's disk finishes no write.
 const overdueTime = 30 * time.Second
 
-// sayOverdue reports a task with the note that its action takes long, unless done is called before. No report follows
-// done, which says whether there was one.
+// sayOverdue reports a task with the note that its action takes long, unless done is called before. done prevents a
+// later report, and returns whether the note was reported.
 func (a *Agent) sayOverdue(assigned node.Assignment, decision healing.Decision) (done func() bool) {
 	if verb := decision.Action.Verb; verb != healing.Create && verb != healing.Start && verb != healing.Rejoin {
 		return func() bool { return false }

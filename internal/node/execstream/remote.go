@@ -29,8 +29,8 @@ type Remote struct {
 
 var _ container.Exec = (*Remote)(nil)
 
-// NewRemote returns the command at the other end of conn, whose Close may be called twice. stdin says whether the
-// command reads. errorOf returns the error of Wait for a problem.
+// NewRemote returns the command at the other end of conn, whose Close may be called twice. stdin is set if the command
+// reads its standard input. errorOf returns the error of Wait for a problem.
 func NewRemote(conn Conn, stdin bool, errorOf func(api.Problem) error) *Remote {
 	r := &Remote{conn: conn, stdin: stdin, done: make(chan struct{})}
 	var stdout, stderr *io.PipeWriter

@@ -43,8 +43,8 @@ func TestAClientThatLeaves(t *testing.T) {
 	}
 }
 
-// TestAPodThatEndsWithoutAnAnswer: the answer says whether it was not reached, ended by itself, or was stopped once its
-// time to finish was over.
+// TestAPodThatEndsWithoutAnAnswer: the answer tells apart a pod that was not reached, one that ended by itself, and
+// one that was stopped after its grace period.
 func TestAPodThatEndsWithoutAnAnswer(t *testing.T) {
 	for name, test := range map[string]struct {
 		stopped bool

@@ -14,7 +14,7 @@ import (
 // vni is the VXLAN network identifier.
 const vni = 8686
 
-// hardware derives a MAC address from the node's address, so that nobody has to ask for it.
+// hardware derives a MAC address from the node's address, so the nodes don't have to exchange MAC addresses.
 func hardware(own netip.Addr) net.HardwareAddr {
 	ip := own.As4()
 	return net.HardwareAddr{0x02, 0x74, ip[0], ip[1], ip[2], ip[3]}

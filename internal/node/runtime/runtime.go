@@ -192,8 +192,8 @@ const (
 	EventImage   EventKind = "image" // a tag moved, or an image came or went
 )
 
-// Event is something that happened to a container or an image. It triggers a reconcile, and says whether a user or the
-// engine caused it.
+// Event is something that happened to a container or an image. It triggers a reconcile and records its cause: a user
+// or the engine.
 type Event struct {
 	Kind      EventKind
 	Container string

@@ -41,7 +41,7 @@ type Upgrade struct {
 	Version string
 	// Values are merged over the spec's.
 	Values map[string]any
-	// Running says whether an Operation is carrying it out now.
+	// Running is set while an Operation carries it out.
 	Running bool
 }
 

@@ -18,7 +18,7 @@ import (
 // Result is a decision of Plan. A reconcile carries it out in the order of the fields; a crash between any two
 // converges.
 type Result struct {
-	// AddFinalizer says whether to add the finalizer, before any child exists.
+	// AddFinalizer adds the finalizer, before any child exists.
 	AddFinalizer bool
 	// Apply are the objects to apply.
 	Apply []*unstructured.Unstructured
@@ -34,7 +34,7 @@ type Result struct {
 	Status appsv1alpha1.ApplicationInstanceStatus
 	// Events are the transitions of conditions from the instance's current status to Status.
 	Events []Event
-	// RemoveFinalizer says whether nothing is left to delete.
+	// RemoveFinalizer removes the finalizer, once nothing is left to delete.
 	RemoveFinalizer bool
 	// After is the time until the next plan if nothing changes before: the opening of the maintenance window. Zero means
 	// never.

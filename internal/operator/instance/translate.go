@@ -30,16 +30,16 @@ const waiting = "waiting for Flux to fetch the chart and to reconcile the HelmRe
 // fluxState holds Flux's reports on an instance's release and its source, with what is needed to understand them.
 type fluxState struct {
 	source, release fluxObject
-	// oci says whether the source has a single chart. The source then has the version, and the HelmRelease doesn't.
+	// oci is set if the source has a single chart. Then the source, not the HelmRelease, has the version.
 	oci bool
 	// version is the version to install. values says where its values are.
 	version string
 	values  appsv1alpha1.ValuesSource
-	// applying says whether the source or the release is not applied in its desired form. held says why that waits; empty
-	// if it doesn't.
+	// applying is set while the source or the release isn't applied in its desired form. held is the reason why the
+	// apply waits; empty if it doesn't wait.
 	applying bool
 	held     string
-	// wasReady says whether the instance was ready in its current generation.
+	// wasReady is set if the instance was ready in its current generation.
 	wasReady bool
 }
 

@@ -110,7 +110,7 @@ type Outcome struct {
 // State is the state of the connection. It is lost when the operator ends; everything that must be kept is in the
 // Secret and the status.
 type State struct {
-	// Busy says whether a session or an exchange is running.
+	// Busy is set while a session or an exchange is running.
 	Busy bool
 	// Health is the puller's last report, or nil.
 	Health *puller.Health
@@ -154,7 +154,7 @@ type Wanted struct {
 	Cluster string
 	UID     types.UID
 	Link    Link
-	// Run says whether the puller should run, with the stored credential Token.
+	// Run is set if the puller should run, with the stored credential Token.
 	Run      bool
 	Token    string
 	Exchange Exchange
@@ -167,9 +167,9 @@ type Event = transition.Event
 type Plan struct {
 	Status opsv1alpha1.ClusterStatus
 	Events []Event
-	// Finalizer says whether the Cluster should have its finalizer.
+	// Finalizer is set if the Cluster should have its finalizer.
 	Finalizer bool
-	// Drop says whether to delete the Secret with the credentials, because it belongs to another Cluster.
+	// Drop deletes the Secret with the credentials, because it belongs to another Cluster.
 	Drop   bool
 	Wanted Wanted
 	// After is the time until the next reconcile; zero if only a change requires one.

@@ -41,7 +41,7 @@ type Reconciler struct {
 	Connection *Connection
 	// Secret names the Secret with the credentials. The registration token is in the same namespace.
 	Secret client.ObjectKey
-	// Enabled says whether this operator polls.
+	// Enabled makes this operator poll.
 	Enabled bool
 	// Managed returns the namespaces that the operator may work in. Nil means all.
 	Managed func(context.Context) ([]opsv1alpha1.ManagedNamespace, error)

@@ -45,7 +45,7 @@ type Input struct {
 type Plan struct {
 	// Status is the new status.
 	Status opsv1alpha1.OperationStatus
-	// Finalizer says whether the operation should have its finalizer.
+	// Finalizer is set if the operation should have its finalizer.
 	Finalizer bool
 	// Apply is the object to create, or nil.
 	Apply *unstructured.Unstructured

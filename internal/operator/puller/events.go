@@ -59,8 +59,8 @@ func (b *buffer) trim() {
 	}
 }
 
-// take removes the next batch, which fits into one request, and the events that are too large for any request. more
-// says whether others wait already.
+// take removes the next batch, which fits into one request, and the events that are too large for any request. more is
+// set if other events already wait.
 func (b *buffer) take() (batch, tooLarge []pull.Event, more bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -107,7 +107,7 @@ type resources struct {
 	have    map[api.ClusterResource]*Observation
 	text    map[api.ClusterResource]string
 	applies int
-	// forced says whether an apply used force.
+	// forced is set if an apply used force.
 	forced bool
 	fail   error
 	// failing is the kind whose requests get the error fail. Default: all.

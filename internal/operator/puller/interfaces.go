@@ -25,7 +25,7 @@ type Applier interface {
 
 // Observation is the state of a resource.
 type Observation struct {
-	// Found says whether the resource exists.
+	// Found is set if the resource exists.
 	Found bool
 	// Resource names it, with its uid and generation.
 	Resource api.ClusterResource

@@ -97,7 +97,7 @@ func (s *survivor) start(env ...string) {
 	}()
 }
 
-// revive starts the server again if it was killed. It says whether it did.
+// revive starts the server again if it was killed. It reports whether it did.
 func (s *survivor) revive() bool {
 	select {
 	case <-s.ended:

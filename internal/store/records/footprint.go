@@ -34,16 +34,16 @@ const (
 	byIndex
 )
 
-// kept is something that was read from what is kept from one snapshot to the next.
+// kept is a value that a reader took from its cache across snapshots.
 type kept struct {
 	value any
 	again func(Snapshot) any
 }
 
-// Into returns the snapshot, and notes in a footprint what is read of it.
+// Into returns the snapshot with a footprint that records every read.
 func (s Snapshot) Into(f *Footprint) Snapshot { return Snapshot{Reader: noting{s.Reader, f}} }
 
-// Plain returns the snapshot without a footprint and what With adds, to be kept or read in vain.
+// Plain returns the snapshot without its footprint and without the writes that With added.
 func (s Snapshot) Plain() Snapshot {
 	for {
 		switch r := s.Reader.(type) {

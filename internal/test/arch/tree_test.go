@@ -152,7 +152,7 @@ func report(t *testing.T, faults []string) {
 	}
 }
 
-// within says whether a slash path is a folder or below it.
+// within reports whether a slash path is a folder or below it.
 func within(name, folder string) bool {
 	return name == folder || strings.HasPrefix(name, folder+"/")
 }

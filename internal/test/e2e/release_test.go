@@ -130,7 +130,7 @@ func migrated(m *machine) api.Object {
 	}))
 }
 
-// over says whether the server's process has ended; answers whether it answers.
+// over reports whether the server's process has ended.
 func (m *machine) over() bool {
 	select {
 	case <-m.ended:

@@ -1,3 +1,3 @@
-// Package race says whether the race detector watches, under which code is several times slower: tests that try many
-// cases try fewer then, one of Few. It decides nothing else, and only tests import it.
+// Package race reports whether the race detector is on. Code is several times slower under it, so tests with many
+// cases then try only one in Few. The package decides nothing else, and only tests import it.
 package race

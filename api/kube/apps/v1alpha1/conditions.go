@@ -2,17 +2,17 @@ package v1alpha1
 
 // The condition types of an ApplicationInstance.
 const (
-	// ConditionReady says whether the application is installed as specified.
+	// ConditionReady reports whether the application is installed as specified.
 	ConditionReady = "Ready"
-	// ConditionReconciling says whether a change is in progress.
+	// ConditionReconciling reports whether a change is in progress.
 	ConditionReconciling = "Reconciling"
-	// ConditionDegraded says whether something failed, or live objects differ from the applied ones.
+	// ConditionDegraded reports whether something failed, or live objects differ from the applied ones.
 	ConditionDegraded = "Degraded"
-	// ConditionSuspended says whether the operator or Flux leaves the application alone.
+	// ConditionSuspended reports whether the operator or Flux leaves the application alone.
 	ConditionSuspended = "Suspended"
-	// ConditionBlocked says whether the operator can proceed only after a person changes something.
+	// ConditionBlocked reports whether the operator can proceed only after a person changes something.
 	ConditionBlocked = "Blocked"
-	// ConditionDeleting says whether the application is being uninstalled.
+	// ConditionDeleting reports whether the application is being uninstalled.
 	ConditionDeleting = "Deleting"
 )
 

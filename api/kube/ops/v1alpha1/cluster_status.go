@@ -19,15 +19,15 @@ const (
 
 // The condition types of a Cluster.
 const (
-	// ConditionConnected says whether the last round trip to the control plane succeeded.
+	// ConditionConnected reports whether the last round trip to the control plane succeeded.
 	ConditionConnected = "Connected"
-	// ConditionDisconnected says whether no round trip has succeeded for some time.
+	// ConditionDisconnected reports whether no round trip has succeeded for some time.
 	ConditionDisconnected = "Disconnected"
-	// ConditionAuthenticated says whether the control plane accepts the credentials.
+	// ConditionAuthenticated reports whether the control plane accepts the credentials.
 	ConditionAuthenticated = "Authenticated"
-	// ConditionControllersHealthy says whether the controllers that the operator relies on are installed and ready.
+	// ConditionControllersHealthy reports whether the controllers that the operator relies on are installed and ready.
 	ConditionControllersHealthy = "ControllersHealthy"
-	// ConditionBufferOverflow says whether events were dropped because the control plane was unreachable for too long.
+	// ConditionBufferOverflow reports whether events were dropped because the control plane was unreachable for too long.
 	ConditionBufferOverflow = "BufferOverflow"
 )
 

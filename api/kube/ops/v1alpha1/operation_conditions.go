@@ -2,17 +2,17 @@ package v1alpha1
 
 // The condition types of an Operation.
 const (
-	// ConditionAccepted says whether the operation may run at all.
+	// ConditionAccepted reports whether the operation may run at all.
 	ConditionAccepted = "Accepted"
-	// ConditionRunning says whether the engine is working.
+	// ConditionRunning reports whether the engine is working.
 	ConditionRunning = "Running"
-	// ConditionSucceeded says whether the operation succeeded.
+	// ConditionSucceeded reports whether the operation succeeded.
 	ConditionSucceeded = "Succeeded"
-	// ConditionFailed says whether the operation failed.
+	// ConditionFailed reports whether the operation failed.
 	ConditionFailed = "Failed"
-	// ConditionCancelled says whether the operation was cancelled on request.
+	// ConditionCancelled reports whether the operation was cancelled on request.
 	ConditionCancelled = "Cancelled"
-	// ConditionBlocked says whether the operation waits for something.
+	// ConditionBlocked reports whether the operation waits for something.
 	ConditionBlocked = "Blocked"
 )
 

@@ -19,7 +19,7 @@ type Mail struct {
 	From string
 	To   []string
 	Data string
-	// User and Password are the login of the session; Encrypted says whether the session was encrypted.
+	// User and Password are the login of the session. Encrypted is set if the session was encrypted.
 	User, Password string
 	Encrypted      bool
 }

@@ -71,8 +71,7 @@ func withAlias(snap records.Snapshot, scope, name string) (out []api.Ref) {
 	return out
 }
 
-// withoutZone returns a DNS name in lower case, without the zone that may follow the scope; zoned says whether one
-// does.
+// withoutZone returns a DNS name in lower case, without a zone after the scope. zoned is set if it had one.
 func withoutZone(name string) (bare string, zoned bool) {
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	for _, zone := range api.Zones {

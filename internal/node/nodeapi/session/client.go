@@ -90,9 +90,9 @@ func onlyHTTP2() *http.Protocols {
 	return protocols
 }
 
-// roundTrip sends a request. If the connection ends before the answer comes, the error says whether the node can have
-// got it. node.ErrNotConnected: it was never sent, and may be sent again, or to another node. A problem of status 503:
-// what was asked for may have been done.
+// roundTrip sends a request. If the connection ends before the answer comes, the error tells whether the node can have
+// received it. node.ErrNotConnected: it was never sent, and may be sent again, or to another node. A problem of status
+// 503: what was asked for may have been done.
 func (c *client) roundTrip(request *http.Request) (*http.Response, error) {
 	var sent atomic.Bool
 	trace := &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }} // also if that failed half-way
