@@ -12,8 +12,8 @@ import (
 )
 
 // How long the requests under way have to end while others are taken still, and how long the others have then: a proxy
-// that is refused holds its requests for longer. A connection on which the pod spoke last rests after restTime: an answer
-// may pause for less.
+// that is refused holds its requests for longer. A connection on which the pod spoke last rests after restTime: an
+// answer may pause for less.
 const (
 	earlyTime  = 5 * time.Second
 	lateTime   = 5 * time.Second
