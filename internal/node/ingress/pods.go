@@ -123,11 +123,13 @@ type pods struct {
 	known   map[Pod]*pod
 }
 
-// opening returns what follows a new connection to a pod of another node; nil if the pod itself is at its address.
-func (p *pods) opening(to Pod) opening {
+// opening returns what follows a new connection to a pod of another node, for HTTP or for anything else; nil if the pod
+// itself is at its address.
+func (p *pods) opening(to Pod, http bool) opening {
 	if to.Via == (relay.Target{}) {
 		return nil
 	}
+	to.Via.HTTP = http
 	return func(ctx context.Context, conn net.Conn) (*tls.Conn, error) {
 		if p.relayed == nil {
 			_ = conn.Close()
@@ -142,7 +144,7 @@ func (p *pods) dial(ctx context.Context, protocol string, to Pod) (net.Conn, err
 	if to.Via != (relay.Target{}) {
 		protocol = api.ProtocolTCP
 	}
-	return p.opening(to).after(dialer.DialContext)(ctx, protocol, to.Address)
+	return p.opening(to, false).after(dialer.DialContext)(ctx, protocol, to.Address)
 }
 
 // update adds the pods of a new table and forgets those that left it and have no requests. The caller calls markRemoved
@@ -155,7 +157,7 @@ func (p *pods) update(routes []Route) (wanted map[Pod]*pod, left []*pod) {
 		for _, served := range route.Pods {
 			known := p.known[served]
 			if known == nil {
-				known = &pod{Pod: served, lines: newLines(p.answer, p.opening(served))}
+				known = &pod{Pod: served, lines: newLines(p.answer, p.opening(served, true))}
 			}
 			wanted[served] = known
 		}

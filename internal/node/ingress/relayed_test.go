@@ -283,3 +283,30 @@ func TestAnAgentThatIsAway(t *testing.T) {
 		})
 	}
 }
+
+// TestTheRelayLearnsWhatIsHTTP: of the connections of ports, to which nothing may be added, it doesn't hear so.
+func TestTheRelayLearnsWhatIsHTTP(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	var asked relay.Target
+	refused := errors.New("refused")
+	p := &pods{relayed: func(_ context.Context, conn net.Conn, to relay.Target) (*tls.Conn, error) {
+		asked = to
+		_ = conn.Close()
+		return nil, refused
+	}}
+	served := Pod{Name: "p", Address: listener.Addr().String(), Via: relay.Target{Node: "there", Task: "p", Port: 80}}
+	wanted, _ := p.update([]Route{{Pods: []Pod{served}}})
+	want := served.Via
+	if _, err := p.dial(t.Context(), "tcp", served); !errors.Is(err, refused) || asked != want {
+		t.Errorf("a port: %+v, %v", asked, err)
+	}
+	want.HTTP = true
+	_, err = wanted[served].lines.plain.DialContext(t.Context(), "tcp", served.Address)
+	if !errors.Is(err, refused) || asked != want {
+		t.Errorf("a request: %+v, %v", asked, err)
+	}
+}

@@ -11,11 +11,12 @@ import (
 )
 
 // Target is a port of a pod on another node. UID is that of the node's machine. Protocol is api.ProtocolUDP, or empty
-// for TCP.
+// for TCP. HTTP lets the node of the pod add "Connection: close" to an answer of HTTP/1.1 while its relay ends.
 type Target struct {
 	Node, UID, Task string
 	Port            int
 	Protocol        string
+	HTTP            bool
 }
 
 // RefusedError is the answer of a node that leads to no pod: nothing of what was to be sent was.
@@ -69,7 +70,7 @@ func ask(ctx context.Context, conn *tls.Conn, to Target) error {
 		return fmt.Errorf("node %s: %w", to.Node, err)
 	}
 	var got answer
-	err := writeHead(conn, request{Task: to.Task, Port: to.Port, Protocol: to.Protocol})
+	err := writeHead(conn, request{Task: to.Task, Port: to.Port, Protocol: to.Protocol, HTTP: to.HTTP})
 	if err == nil {
 		err = readHead(conn, &got)
 	}

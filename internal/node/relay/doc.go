@@ -15,5 +15,6 @@
 //	                                   ◀───  {} or {"error":"…"}
 //	  bytes of the connection         ◀───▶  bytes of the connection
 //
-// A head is JSON, with its length before it in two bytes.
+// A head is JSON, with its length before it in two bytes. A caller that sends requests of HTTP says so in its head:
+// while the relay ends, it adds "Connection: close" to their answers. It changes no other bytes.
 package relay

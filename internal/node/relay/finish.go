@@ -12,8 +12,8 @@ import (
 )
 
 // How long the requests under way have to end while others are taken still, and how long the others have then: a proxy
-// that is refused holds its requests for longer. A connection on which the pod spoke last rests after restTime: an answer
-// may pause for less.
+// that is refused holds its requests for longer. A connection on which the pod spoke last rests after restTime: an
+// answer may pause for less.
 const (
 	earlyTime  = 5 * time.Second
 	lateTime   = 5 * time.Second
@@ -22,7 +22,8 @@ const (
 )
 
 // finish waits until the requests under way have ended, closes the listener, and waits for those that have begun
-// meanwhile. A connection that rests between two requests is closed, and the caller closes one after its next answer.
+// meanwhile. A connection that rests between two requests is closed, and an HTTP proxy closes its own after the
+// next answer.
 func (r *Relay) finish(listener net.Listener) {
 	r.finishing.Store(true)
 	early := map[*link]int{}
@@ -125,6 +126,7 @@ func (s *spoken) rests(now time.Time) bool {
 type heard struct {
 	*tls.Conn
 	last      *spoken
+	http      bool
 	finishing *atomic.Bool
 }
 
@@ -140,7 +142,7 @@ func (h heard) Read(into []byte) (int, error) {
 // Write implements net.Conn.
 func (h heard) Write(text []byte) (int, error) {
 	out := text
-	if h.last.answers() && h.finishing.Load() {
+	if h.last.answers() && h.http && h.finishing.Load() {
 		out = closing(text)
 	}
 	n, err := h.Conn.Write(out)

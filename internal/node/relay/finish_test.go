@@ -56,8 +56,9 @@ func TestAnEndLetsRequestsFinish(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- far.Run(ctx, listener) }()
+	to := target("web", 8080)
 	open := func(line string) (net.Conn, *bufio.Reader) {
-		conn, err := relay.Open(t.Context(), c.own(here), c.dial(address), target("web", 8080))
+		conn, err := relay.Open(t.Context(), c.own(here), c.dial(address), to)
 		if err == nil {
 			_, err = io.WriteString(conn, line)
 		}
@@ -73,6 +74,14 @@ func TestAnEndLetsRequestsFinish(t *testing.T) {
 	first, slow := open("slow\n")
 	<-asked
 	end()
+	_, raw := open("raw\nraw\n")
+	if got, err := raw.ReadString('\n'); got != "HTTP/1.1 200 raw\r\n" {
+		t.Errorf("meanwhile, no HTTP: %q, %v", got, err)
+	}
+	if got, err := raw.ReadString('\n'); got != "HTTP/1.1 200 raw\r\n" {
+		t.Errorf("what is not HTTP does not arrive as it was sent: %q, %v", got, err)
+	}
+	to.HTTP = true
 	_, late := open("late\n")
 	if got, err := late.ReadString('\n'); got != "HTTP/1.1 200 late\r\n" {
 		t.Errorf("meanwhile: %q, %v", got, err)

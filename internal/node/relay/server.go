@@ -131,7 +131,7 @@ func (r *Relay) serve(ctx context.Context, conn *tls.Conn) {
 	defer r.end(own)
 	defer to.Close()
 	defer context.AfterFunc(ctx, func() { _ = to.Close() })() // a pod that reads nothing holds up the end otherwise
-	heard := heard{conn, &own.last, &r.finishing}
+	heard := heard{conn, &own.last, own.asked.HTTP, &r.finishing}
 	if pod, ok := to.(*net.TCPConn); ok {
 		Join(heard, pod)
 	} else {

@@ -22,6 +22,9 @@ type request struct {
 	Port int    `json:"port,omitempty"`
 	// Protocol is tcp (also where it is empty) or udp: then what follows the heads are datagrams, as Packets writes them.
 	Protocol string `json:"protocol,omitempty"`
+	// HTTP says that the caller is an HTTP proxy: the relay may end the connection by a header of an answer. Callers
+	// from before this field are never sent one.
+	HTTP bool `json:"http,omitempty"`
 }
 
 func (r request) protocol() string { return cmp.Or(r.Protocol, api.ProtocolTCP) }
