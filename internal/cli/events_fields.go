@@ -30,7 +30,8 @@ var recorded = map[string]string{
 	"notified": "the outcome of the release was recorded", "outcomes": "the outcome of the release was recorded",
 	"unhealthy": "a probe's result was recorded", "lastReleaseNumber": "a release was numbered",
 	"scheduleHash": "the schedule was seen", "lastScheduled": "the schedule was followed",
-	"lastAhead": "the schedule was followed", "skipped": "the schedule was followed", "rollout": "the rollout goes on",
+	"lastAhead": "the schedule was followed", "skipped": "the schedule was followed",
+	"restoredAt": "the schedule was followed", "restoredOver": "the schedule was followed", "rollout": "the rollout goes on",
 }
 
 // statusFields says which fields of a status changed, in words.

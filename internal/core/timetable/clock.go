@@ -17,9 +17,6 @@ import (
 // mostSkipped bounds Timeline.Skipped: of more jumps of a clock, and downtimes, the oldest are forgotten.
 const mostSkipped = 8
 
-// maxAhead bounds how long due times of an unknown past begin no run: an older version noted none that were skipped.
-const maxAhead = time.Hour
-
 // followClock aligns the newest due time with the runs and with the clock.
 func (p *planner) followClock() {
 	line := &p.plan.Timeline
@@ -38,6 +35,7 @@ func (p *planner) followClock() {
 	if limit := p.now.Add(maxAhead); len(line.Skipped) == 0 && line.Last.After(limit) {
 		p.skip(api.TimeSpan{After: limit, Before: line.Last})
 	}
+	p.limitUnknown()
 	line.Ahead = later(line.Ahead, line.Last)
 	line.Last = p.now
 	for _, span := range line.Skipped {

@@ -21,6 +21,8 @@ type leaders struct {
 	// keeps is set if the timeline is stored whenever it changes, else only together with an action, or if a due time is
 	// ahead of the clock now, or no longer.
 	keeps bool
+	// quiet is the time until which due times may begin no run.
+	quiet time.Time
 }
 
 func newLeaders(t interface{ Fatalf(string, ...any) }, schedule string) *leaders {
@@ -55,6 +57,7 @@ func (l *leaders) lead(ahead, lasts time.Duration) {
 	if ahead != 0 {
 		return
 	}
+	from = later(from, l.quiet)
 	for due, ok := l.Schedule.Next(from); ok && due.Before(l.truth.Add(-time.Minute)); due, ok = l.Schedule.Next(due) {
 		if _, began := l.begun[RunID(due)]; !began {
 			l.t.Fatalf("%s came while a server with the right clock led, from %s to %s, and began no run: %+v", due,

@@ -11,6 +11,7 @@
 // The rules, one file each:
 //
 //	due.go      the newest of the due times that passed starts a run, if it isn't too late; the others are missed
+//	over.go     which due times a restore dealt with, and for how long
 //	clock.go    which due times were dealt with when the clock is behind what is on record
 //	release.go  a release of a job that runs each by itself starts one run, once nothing else runs
 //	attempt.go  a run is attempted until an attempt succeeds, or its retries are used up; core/once judges each

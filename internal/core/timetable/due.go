@@ -29,9 +29,7 @@ func (p *planner) due() {
 		*line = Timeline{ScheduleHash: p.ScheduleHash, Last: begin, Skipped: []api.TimeSpan{{Before: begin}}}
 	}
 	p.followClock()
-	if p.Over.After(line.Last) && !p.Over.After(p.now) { // later than now, it is of a clock that was set back since
-		line.Last = p.Over
-	}
+	p.passOver()
 	next, comes := p.next()
 	if !line.Ahead.IsZero() || comes && !next.After(p.now) {
 		if newest, count := p.open(); count > 0 {

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"tend.dev/tend/api"
 )
 
@@ -37,6 +39,61 @@ func TestAClockThatWasAheadAtARestore(t *testing.T) {
 		plan.Actions[0].Verb != CreateRun {
 		t.Errorf("at the next due time: %v, next %s", plan.Actions, plan.NextRun)
 	}
+}
+
+// TestACronJobGoesOnAfterARestoreUnderAWrongClock: a restore dealt with all up to a time that the clock had not
+// reached. Which due times had run before is unknown: once the clock is right, those of an hour begin no run. A clock
+// that is wrong again meanwhile makes it no longer.
+func TestACronJobGoesOnAfterARestoreUnderAWrongClock(t *testing.T) {
+	at := func(hour, minute int) time.Time { return time.Date(2026, 11, 23, hour, minute, 0, 0, time.UTC) }
+	d := Desired{Schedule: parse(t, "*/30 * * * *", "UTC"), ScheduleHash: "s", StartingDeadline: time.Hour,
+		Concurrency: api.ConcurrencyAllow, Since: at(1, 0), Over: at(20, 10)}
+	for name, clock := range map[string][]time.Time{
+		"right at once":    {at(20, 11)},
+		"on for a while":   {at(20, 11), at(20, 30), at(21, 0)},
+		"a little behind":  {at(20, 11), at(20, 9)},
+		"half as wrong":    {at(20, 11), at(12, 1)},
+		"wrong once again": {at(20, 11), at(4, 10), at(20, 11)},
+	} {
+		line := Timeline{ScheduleHash: "s", Last: at(3, 0), Skipped: []api.TimeSpan{{Before: at(1, 0)}}}
+		var begun []string
+		for _, now := range append(clock, at(4, 11), at(4, 30), at(5, 0), at(5, 30), at(6, 0)) {
+			plan := Decide(d, Observed{Timeline: line}, now)
+			line = plan.Timeline
+			for _, a := range plan.Actions {
+				if a.Verb == CreateRun && now.Hour() < 12 {
+					begun = append(begun, a.Due.ScheduledAt.Format("15:04"))
+				}
+			}
+		}
+		if !slices.Equal(begun, []string{"05:30", "06:00"}) {
+			t.Errorf("%s: once the clock is right, %v begin runs: %+v", name, begun, line)
+		}
+	}
+}
+
+// TestALeaderAfterARestore: what ran before a restore runs no second time, also if the clock is set back after it. A
+// clock that was ahead at the restore silences the cron job for an hour at most.
+func TestALeaderAfterARestore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := newLeaders(t, rapid.SampledFrom([]string{"* * * * *", "*/5 * * * *", "7-50/9 * * * *", "0 * * * *"}).
+			Draw(t, "schedule"))
+		l.keeps = true
+		minutes := func(from, to int, what string) time.Duration {
+			return time.Duration(rapid.IntRange(from, to).Draw(t, what)) * time.Minute
+		}
+		l.lead(0, minutes(1, 200, "before the backup"))
+		backup := l.line
+		l.lead(0, minutes(0, 200, "since the backup"))
+		ahead := minutes(0, 400, "ahead")
+		l.line, l.Over = backup, l.truth.Add(ahead)
+		l.lead(ahead, minutes(1, 60, "wrong"))
+		for range rapid.IntRange(0, 2).Draw(t, "leaders") {
+			l.lead(minutes(-40, 300, "again"), time.Minute)
+		}
+		l.quiet = l.truth.Add(maxAhead)
+		l.lead(0, 8*time.Hour)
+	})
 }
 
 // TestARunStaysUntilItsDueTimeIsStored: after a crash the run may be all that says that its due time was dealt with.

@@ -217,12 +217,24 @@ func TestDirtyNamesWhatIsDue(t *testing.T) {
 // nothing of those that were passed over. Runs start again after an hour at most, and a condition says why none does
 // until then.
 func TestAClockThatWasAheadSilencesNothing(t *testing.T) {
+	for name, upset := range map[string]func(s *api.JobStatus){
+		"an older version's status": func(s *api.JobStatus) { s.Skipped = nil },
+		"a restored store": func(s *api.JobStatus) {
+			s.RestoredAt, s.RestoredOver = s.LastScheduled, api.TimeSpan{After: time.Now().UTC(), Before: s.LastScheduled}
+		},
+	} {
+		t.Run(name, func(t *testing.T) { silencesNothing(t, upset) })
+	}
+}
+
+func silencesNothing(t *testing.T, upset func(s *api.JobStatus)) {
 	inHarness(t, func(l *harness) {
 		l.Put(cronOf("*/10 * * * *"), backup)
 		l.Pass(time.Minute)
 		l.condition(backup, ConditionClockBehind, api.ReasonOnTime, api.ConditionFalse)
 		status := l.status(backup)
-		status.LastScheduled, status.Skipped = time.Now().Add(24*time.Hour).UTC(), nil
+		status.LastScheduled = time.Now().Add(24 * time.Hour).UTC()
+		upset(&status)
 		status.ObservedRevision = 0 // it is reconciled again
 		l.Write(func(txn *records.Txn) { txn.Put(records.StatusKey(backup), status) })
 		l.Pass(time.Minute)

@@ -84,8 +84,9 @@ func (o observed) timeline() timetable.Timeline {
 		return timetable.Timeline{}
 	}
 	return timetable.Timeline{
-		ScheduleHash: s.ScheduleHash, Last: s.LastScheduled, Ahead: s.LastAhead, Skipped: s.Skipped, Missed: s.Missed,
-		LastMissed: s.LastMissed, Why: s.MissedReason,
+		ScheduleHash: s.ScheduleHash, Last: s.LastScheduled, Ahead: s.LastAhead, Skipped: s.Skipped,
+		Over: s.RestoredAt, Unknown: s.RestoredOver,
+		Missed: s.Missed, LastMissed: s.LastMissed, Why: s.MissedReason,
 	}
 }
 
