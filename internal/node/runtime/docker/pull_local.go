@@ -37,7 +37,7 @@ func (r *Runtime) pullFault(ctx context.Context, named reference.Named, err erro
 func unreached(named reference.Named, tags []string, passing *runtime.TransientError) {
 	image, registry := reference.FamiliarString(named), reference.Domain(named)
 	said := missingTag(named, tags, "can't be reached")
-	if reference.FamiliarName(named) == "sha256" { // an image's id, which is no name that a registry has
+	if reference.FamiliarName(named) == "sha256" { // the id of an image: a registry knows names
 		passing.Detail = fmt.Sprintf("no image with the id %s here", image)
 		passing.Next = "name the image instead, or build it on this node"
 		return
