@@ -152,7 +152,7 @@ type Integration struct {
 	Enabled bool `json:"enabled,omitempty" hcl:"enabled,optional"`
 }
 
-// IngressIntegration says where an application is reached.
+// IngressIntegration configures the address of an application.
 type IngressIntegration struct {
 	// Enabled turns it on.
 	Enabled bool `json:"enabled,omitempty" hcl:"enabled,optional"`

@@ -2,10 +2,10 @@ package api
 
 import "time"
 
-// NodeDisk says what lies on the disk of a node.
+// NodeDisk lists the data on the disk of a node.
 type NodeDisk struct {
 	Node string `json:"node"`
-	// Message says why the node could not be asked for all of it: what is empty is unknown.
+	// Message is the reason why the node's answer is incomplete. Empty fields are then unknown.
 	Message string `json:"message,omitempty"`
 	// SizeBytes and FreeBytes are those of the disk with images and volumes; 0 where it can't be seen.
 	SizeBytes int64 `json:"sizeBytes,omitempty"`

@@ -22,7 +22,8 @@ const ManagerIngress = "ingress"
 // Its actor is the former manager.
 const ManagerReleased = "released"
 
-// FieldOwner says who set a leaf of a spec to the value it has. A leaf several managers set alike has one for each.
+// FieldOwner identifies the manager that set a leaf of a spec to its value. If several managers set the same value,
+// the leaf has one FieldOwner for each.
 type FieldOwner struct {
 	// Path is in the manifest's own words: strategy.order, env.PORT. A list is one leaf.
 	Path    string          `json:"path"`

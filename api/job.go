@@ -40,7 +40,7 @@ type CronJobSpec struct {
 	Timezone string `json:"timezone,omitempty" hcl:"timezone,optional"`
 	// Suspend keeps due runs from starting; they count as missed. Runs asked for by hand still start.
 	Suspend bool `json:"suspend,omitempty" hcl:"suspend,optional"`
-	// ConcurrencyPolicy says what a due run does while another one runs: Allow (default), Forbid or Replace.
+	// ConcurrencyPolicy is the rule for a due run while another one runs: Allow (default), Forbid or Replace.
 	ConcurrencyPolicy string `json:"concurrency_policy,omitempty" hcl:"concurrency_policy,optional"`
 	// StartingDeadline is the longest delay with which a due run begins, for instance after a downtime. Of several
 	// missed runs only the newest begins. Default 5m; 0s skips missed runs (a delay under 10 s doesn't count).

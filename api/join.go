@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// JoinTokenRequest says who may join with a token, and until when.
+// JoinTokenRequest describes a token: the machines that may join with it, and its lifetime.
 type JoinTokenRequest struct {
 	// Role is node, ingress (a node that serves ingresses) or server. Default node.
 	Role string `json:"role,omitempty"`

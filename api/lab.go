@@ -70,7 +70,7 @@ const (
 	LabTimeout      LabPhase = "TIMEOUT"      // its time was over
 )
 
-// Ended reports whether nothing follows.
+// Ended reports whether the phase is final.
 func (p LabPhase) Ended() bool { return p == LabCompleted || p == LabFailed || p == LabTimeout }
 
 // LabStatus is the status of a lab. Its controller alone writes it.

@@ -31,7 +31,7 @@ type TargetRef struct {
 	APIVersion string `json:"apiVersion,omitempty" hcl:"api_version,optional"`
 	// Kind is ApplicationInstance, which is the default and the only value.
 	Kind string `json:"kind,omitempty" hcl:"kind,optional"`
-	// Name is the application instance's.
+	// Name is the name of the application instance.
 	Name string `json:"name" hcl:"name"`
 }
 

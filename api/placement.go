@@ -20,8 +20,8 @@ type Placement struct {
 	Affinity []string `json:"affinity,omitempty" hcl:"affinity,optional"`
 	// AntiAffinity names workloads, possibly this one: a pod runs only where no pod of theirs runs.
 	AntiAffinity []string `json:"anti_affinity,omitempty" hcl:"anti_affinity,optional"`
-	// SharedStorage says that the volumes hold the same on every node, as those on a network file system do, so that pods
-	// may move. Default: a pod with a volume it can write to stays on the node that has it.
+	// SharedStorage declares that the volumes have the same content on every node, as on a network file system, so
+	// that pods may move. Default: a pod with a volume it can write to stays on the node that has it.
 	SharedStorage bool `json:"shared_storage,omitempty" hcl:"shared_storage,optional"`
 }
 

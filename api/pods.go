@@ -89,7 +89,7 @@ type PodStats struct {
 	BlockReadBytes   int64     `json:"blockReadBytes"`
 	BlockWriteBytes  int64     `json:"blockWriteBytes"`
 	At               time.Time `json:"at,omitzero"`
-	// Error says why there is no sample; the figures are 0 then.
+	// Error is the reason why there is no sample. The figures are then 0.
 	Error string `json:"error,omitempty"`
 }
 

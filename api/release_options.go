@@ -8,23 +8,23 @@ type ReleaseOptions struct {
 	Suspend bool `json:"suspend,omitempty" hcl:"suspend,optional"`
 	// ServiceAccountName is the service account of the namespace that the chart is installed as. Default Flux's own.
 	ServiceAccountName string `json:"serviceAccountName,omitempty" hcl:"service_account_name,optional"`
-	// Install says what happens when the first installation fails.
+	// Install is the reaction to a failure of the first installation.
 	Install *HelmInstall `json:"install,omitempty" hcl:"install,block"`
 	// Upgrade says what happens when an upgrade fails.
 	Upgrade *HelmUpgrade `json:"upgrade,omitempty" hcl:"upgrade,block"`
 	// Test configures the chart's tests.
 	Test *HelmTest `json:"test,omitempty" hcl:"test,block"`
-	// DriftDetection says what happens when an object of the chart is changed in the cluster.
+	// DriftDetection is the reaction to a change of the chart's objects in the cluster.
 	DriftDetection *DriftDetection `json:"driftDetection,omitempty" hcl:"drift_detection,block"`
 	// PostRenderers change what the chart renders, in their order.
 	PostRenderers []PostRenderer `json:"postRenderers,omitempty" hcl:"post_renderers,block"`
 }
 
-// HelmInstall says what happens when the first installation fails.
+// HelmInstall is the reaction to a failure of the first installation.
 type HelmInstall struct {
 	// Timeout is its limit. Default the release's.
 	Timeout string `json:"timeout,omitempty" hcl:"timeout,optional"`
-	// Remediation says how often it is tried again.
+	// Remediation sets the number of retries.
 	Remediation *InstallRemediation `json:"remediation,omitempty" hcl:"remediation,block"`
 }
 
@@ -42,11 +42,11 @@ type InstallRemediation struct {
 type HelmUpgrade struct {
 	// Timeout is its limit. Default the release's.
 	Timeout string `json:"timeout,omitempty" hcl:"timeout,optional"`
-	// Remediation says how often it is tried again, and what is done before.
+	// Remediation sets the number of retries, and the action before each.
 	Remediation *UpgradeRemediation `json:"remediation,omitempty" hcl:"remediation,block"`
 }
 
-// UpgradeRemediation says how often an upgrade is tried again, and what is done before.
+// UpgradeRemediation sets the number of retries of an upgrade, and the action before each.
 type UpgradeRemediation struct {
 	// Retries is the number of retries; -1 is without end. Default 1.
 	Retries *int `json:"retries,omitempty" hcl:"retries,optional"`
@@ -66,7 +66,7 @@ type HelmTest struct {
 	IgnoreFailures bool `json:"ignoreFailures,omitempty" hcl:"ignore_failures,optional"`
 }
 
-// DriftDetection says what happens when an object of a chart is changed in the cluster.
+// DriftDetection is the reaction to a change of a chart's objects in the cluster.
 type DriftDetection struct {
 	// Mode is enabled (the change is undone), warn (it is reported) or disabled (default).
 	Mode string `json:"mode,omitempty" hcl:"mode,optional"`

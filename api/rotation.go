@@ -30,14 +30,14 @@ const (
 // Key is a key of the cluster.
 type Key struct {
 	Name string `json:"name"`
-	// What says what it is for.
+	// What is its purpose.
 	What string `json:"what"`
 	// Fingerprint is the fingerprint of the current key. It doesn't reveal the key.
 	Fingerprint string       `json:"fingerprint,omitempty"`
 	Rotation    *KeyRotation `json:"rotation,omitempty"`
-	// Note says why there is no key.
+	// Note is the reason why there is no key.
 	Note string `json:"note,omitempty"`
-	// After says what remains to be done by people once it is rotated.
+	// After lists the steps that people must take after the rotation.
 	After string `json:"after,omitempty"`
 }
 

@@ -14,7 +14,7 @@ const (
 	RunReplaced  RunState = "replaced"  // a newer run took its place (concurrency_policy Replace)
 )
 
-// Ended reports whether nothing follows.
+// Ended reports whether the state is final.
 func (s RunState) Ended() bool { return s == RunSucceeded || s == RunFailed || s == RunReplaced }
 
 // The values of Run.Trigger.
@@ -26,8 +26,8 @@ const (
 )
 
 // Run is one execution of a job, of a cron job's due time, or of a release's command. It is created, if absent, before
-// anything runs, so that no crash and no second server runs it twice. Who creates it writes it once; from then on the
-// controller of its owner alone does, but for StoppedBy.
+// its container, so that neither a crash nor a second server runs it twice. Its creator writes it once. After that
+// only the controller of its owner writes it, except StoppedBy.
 type Run struct {
 	// ID is unique under the owner: the due time (20261121T143000Z), m-<8 hex> for one asked for by hand, or
 	// <release>-pre, -command, -post, -deploy, or -run for a job's own.
@@ -35,7 +35,7 @@ type Run struct {
 	Kind  Kind   `json:"kind"`
 	Scope string `json:"scope"`
 	Name  string `json:"name"`
-	// Trigger says why it runs; By who asked.
+	// Trigger is the cause of the run, By the user who asked for it.
 	Trigger string `json:"trigger"`
 	By      string `json:"by,omitempty"`
 	// StoppedBy is the user who asked to stop the run. Its container is stopped, and no attempt follows.
@@ -60,7 +60,7 @@ type Run struct {
 // RunAttempt is one container of a run.
 type RunAttempt struct {
 	Task string `json:"task"`
-	// Pod is the container's name: whose logs to read.
+	// Pod is the container's name, to read its logs.
 	Pod        string    `json:"pod"`
 	StartedAt  time.Time `json:"startedAt,omitzero"`
 	FinishedAt time.Time `json:"finishedAt,omitzero"`
@@ -72,7 +72,7 @@ type RunAttempt struct {
 // Owner names the object that runs.
 func (r Run) Owner() Ref { return Ref{Kind: r.Kind, Scope: r.Scope, Name: r.Name} }
 
-// RunResult is the answer of the verb run: the run that was asked for.
+// RunResult is the answer of the verb run: the requested run.
 type RunResult struct {
 	Run      Run   `json:"run"`
 	Revision int64 `json:"revision"`

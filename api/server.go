@@ -22,7 +22,7 @@ type Server struct {
 	Since   time.Time `json:"since,omitzero"`
 }
 
-// ServerState says what another server knows of a server.
+// ServerState is a server's state as another server knows it.
 type ServerState string
 
 // The states of servers.

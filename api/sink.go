@@ -18,7 +18,7 @@ type SinkSpec struct {
 	Ntfy     *SinkNtfy     `json:"ntfy,omitempty" hcl:"ntfy,block"`
 	Shoutrrr *SinkShoutrrr `json:"shoutrrr,omitempty" hcl:"shoutrrr,block"`
 
-	// Message says what people are sent, and how often.
+	// Message sets the text of messages to people, and their frequency.
 	Message *SinkMessage `json:"message,omitempty" hcl:"message,block"`
 	// RetryFor is the time for which an event, or a message, is retried before the next one's turn. Default 1h.
 	RetryFor Duration `json:"retry_for,omitempty" hcl:"retry_for,optional"`

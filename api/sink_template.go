@@ -92,7 +92,7 @@ func checkNode(node parse.Node, loops int) error {
 		return errors.Join(checkPipe(n.Pipe), checkNodes(n.List, loops), checkNodes(n.ElseList, loops))
 	case *parse.RangeNode:
 		if over := n.Pipe.String(); loops > 0 || over != ".Failed" && over != ".Resolved" {
-			return fmt.Errorf("range %s: a loop goes over .Failed or .Resolved, outside of other loops", over)
+			return fmt.Errorf("range %s: range only over .Failed or .Resolved, and don't nest loops", over)
 		}
 		return errors.Join(checkNodes(n.List, loops+1), checkNodes(n.ElseList, loops))
 	}

@@ -218,7 +218,7 @@ type ProbeStatus struct {
 	// every failure is written.
 	Message  string `json:"message,omitempty"`
 	Failures int    `json:"failures,omitempty"`
-	// Source says where the probe comes from, if no manifest declares it: the HEALTHCHECK of the image.
+	// Source is the origin of a probe that no manifest declares: the HEALTHCHECK of the image.
 	Source string `json:"source,omitempty"`
 }
 

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// certificate is that of all proxies, in PEM.
+// certificate is the certificate of all proxies, in PEM.
 type certificate struct{ chain, key string }
 
 // makeCertificate makes a certificate for secured and writes it into a folder, with its key, as both.pem.

@@ -133,7 +133,7 @@ func (d *deployment) turned(ctx context.Context, release string) (bool, error) {
 	return true, nil
 }
 
-// pods are those that are wanted and have not ended.
+// pods returns the wanted pods that have not ended.
 func (d *deployment) pods(ctx context.Context) ([]api.Pod, error) {
 	listed, err := d.harness.server.client.Pods(ctx,
 		client.PodFilter{Kind: api.KindDeployment, Scope: "bench", Name: d.name})

@@ -115,7 +115,7 @@ func follow(p *prober.Prober, n int) {
 	}
 }
 
-// measured is when counting began, and this process's processor time by time from then on.
+// measured returns the start of the measurement, and the mean number of cores that this process used during it.
 func measured(ctx context.Context) (began time.Time, cores float64, err error) {
 	if err := pause(ctx, probesWarm); err != nil {
 		return began, 0, err

@@ -20,7 +20,7 @@ func replaceSerially(n int) func(context.Context, *harness) error {
 	}
 }
 
-// replace keeps both sides' containers from turn to turn, each turn to the other image.
+// replace starts both sides' containers once, and replaces them in every turn, each time with the other image.
 func (l *harness) replace(ctx context.Context, name string, n, workers, parallel int) error {
 	ids, _, err := l.raw.runMany(ctx, n, l.workers, l.images[0])
 	if err != nil {

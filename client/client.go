@@ -16,7 +16,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Options say which server to call.
+// Options selects the server to call.
 type Options struct {
 	// Server is unix:///path/to/tend.sock, https://host:port, http://127.0.0.1:port, or
 	// ssh://user@host[:port][/path/to/tend.sock].
@@ -24,8 +24,8 @@ type Options struct {
 	// Token is sent to http and https servers; the unix socket, also one reached over SSH, needs none. An access token
 	// may name the authority of the https server's certificate.
 	Token string
-	// TokenFrom says where Token is from, or where none was found, for the error of a server that refuses it. Default:
-	// it is called the client's.
+	// TokenFrom is the origin of Token, or the place without a token, for the error of a server that refuses it.
+	// Default: it is called the client's.
 	TokenFrom string
 	// PluginCall is the call of a plugin (TEND_PLUGIN_CALL) that this client works in: the server bounds how deep calls
 	// lead to calls, and lets nothing be changed in a dry run. Default: none.
@@ -119,7 +119,7 @@ func (c *Client) Close() {
 	c.slow.CloseIdleConnections()
 }
 
-// Server is where the client calls.
+// Server returns the address that the client calls.
 func (c *Client) Server() string { return c.server }
 
 // request is one call.
@@ -132,7 +132,7 @@ type request struct {
 	size        int64
 	contentType string
 	header      http.Header
-	// slow says that the answer may be long in coming: a hook of a plugin runs meanwhile.
+	// slow is set if the answer may take long, because a hook of a plugin runs first.
 	slow bool
 }
 

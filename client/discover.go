@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// DefaultRoot is where a system's server keeps its files.
+// DefaultRoot is the default folder for the files of a system's server.
 const DefaultRoot = "/var/lib/tend"
 
 // SocketName and TokenName are files in a server's root.
@@ -76,7 +76,7 @@ func privateRoot() (root string, there bool) {
 	return root, isOurs(info)
 }
 
-// roots are where a server may keep its files, the likeliest first.
+// roots returns the possible folders of a server's files, the most likely first.
 func roots(getenv func(string) string) []string {
 	if root := getenv("TEND_ROOT"); root != "" {
 		if absolute, err := filepath.Abs(root); err == nil {

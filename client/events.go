@@ -19,7 +19,7 @@ type EventOptions struct {
 	Scope, Name string
 	// Types are whole types (deployment.updated), or actions of any kind (updated).
 	Types []string
-	// Actor is who made a change, or a call.
+	// Actor is the user who made a change or a call.
 	Actor string
 	// Since is the position to go on from: the id of an event, or "oldest". Empty: a listing begins with the oldest event,
 	// Events with the next one.
@@ -110,7 +110,7 @@ func (e *Events) step() (event api.Event, err error) {
 	return event, nil
 }
 
-// Position is where Next goes on from.
+// Position returns the position from which Next continues.
 func (e *Events) Position() string { return e.opts.Since }
 
 // Close ends the following; a Next that waits returns.

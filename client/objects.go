@@ -71,7 +71,7 @@ func (c *Client) Delete(ctx context.Context, ref api.Ref) (api.DeleteResult, err
 	return c.DeleteWith(ctx, ref, DeleteOptions{})
 }
 
-// DeleteOptions say what goes beside an object. The zero value keeps its config and its volumes.
+// DeleteOptions selects what to delete with an object. The zero value keeps its config and its volumes.
 type DeleteOptions struct {
 	// Prune removes the config of its own bucket, Volumes the volumes of its ordinals with all that they hold.
 	Prune, Volumes bool

@@ -18,7 +18,7 @@ import (
 	"tend.dev/tend/api/pattern"
 )
 
-// SSHError says that ssh ended before the server answered, with what it said last.
+// SSHError reports that ssh ended before the server answered, with its last output.
 type SSHError struct{ Host, Said string }
 
 func (e *SSHError) Error() string {

@@ -160,7 +160,7 @@ func (c *Client) Nodes(ctx context.Context) (api.ListResult[api.NodeInfo], error
 	return call[api.ListResult[api.NodeInfo]](ctx, c, request{method: http.MethodGet, path: "/v1/nodes"})
 }
 
-// Disks says what lies on the disks of the nodes.
+// Disks lists the data on the disks of the nodes.
 func (c *Client) Disks(ctx context.Context) (api.ListResult[api.NodeDisk], error) {
 	return call[api.ListResult[api.NodeDisk]](ctx, c, request{method: http.MethodGet, path: "/v1/system/disk"})
 }
@@ -235,7 +235,7 @@ func (c *Client) ConfirmNodeDown(ctx context.Context, node string, dryRun bool) 
 	return ask[api.NodeDownResult](ctx, c, unscoped(api.KindNode, node), "down", "dry_run", flag(dryRun))
 }
 
-// RemoveOptions say how a node is removed.
+// RemoveOptions configures the removal of a node.
 type RemoveOptions struct {
 	// Force takes out a node that answers, too: it is cut off at once.
 	Force bool

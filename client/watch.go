@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// WatchOptions say what to watch.
+// WatchOptions selects the objects to watch.
 type WatchOptions struct {
 	ObjectFilter
 	// Since is the revision to go on from (a ListResult's or a WatchEvent's). 0 begins with every object there is.
@@ -110,7 +110,7 @@ func refused(err error) bool {
 	return errors.As(err, &problem) && problem.Status < 500
 }
 
-// Revision is where the watch would go on from.
+// Revision returns the revision from which the watch would continue.
 func (w *Watch) Revision() int64 { return w.opts.Since }
 
 // Close ends the watch; a Next that waits returns.

@@ -23,10 +23,11 @@ type composeProject struct {
 	engine *docker.Compose
 	// read is the importer's result for the files.
 	read compose.Result
-	// file is where the manifests lie, text what they are, plain what `tend init` would write there.
+	// file is the path of the manifests, text their content, plain the content that `tend init` would write.
 	file        string
 	text, plain []byte
-	// services are those with an object; keeps, by service, what stays as it is, and notes what differs from the files.
+	// services lists the services with an object. By service, keeps lists what stays unchanged, and notes the
+	// differences from the files.
 	services     []composeService
 	keeps, notes map[string][]string
 	// dropped says why objects of the files are not taken over; refused, why nothing can be as it is now.

@@ -14,7 +14,7 @@ import (
 // wait is one write to wait for.
 type wait struct {
 	api.Awaited
-	// build is the one the object is made of; empty if its image is declared.
+	// build is the build of the object's image; empty if the image is declared.
 	build string
 }
 

@@ -77,7 +77,7 @@ func pluginNames(plugins []backup.Plugin) string {
 	return strings.Join(out, ", ")
 }
 
-// restored says what a restore did, and what comes next.
+// restored prints the result of a restore, and the next step.
 func (a *app) restored(w io.Writer, root string, result restore.Result) {
 	if result.Aside != "" {
 		fmt.Fprintf(w, "what was there is in %s\n", result.Aside)

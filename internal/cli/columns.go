@@ -36,7 +36,7 @@ func (c column) empty() bool {
 	return !slices.ContainsFunc(c.cells, func(cell string) bool { return cell != "" && cell != "-" })
 }
 
-// narrowing says how a table fits a terminal that is too narrow for all of it. Only columns named here are changed.
+// narrowing describes how a table adapts to a terminal that is too narrow. It changes only the columns that it names.
 type narrowing struct {
 	// from is the width from which a column is shown, whatever the cells hold. A narrower terminal gets the shorter form
 	// of the column from brief, or else nothing.

@@ -97,7 +97,7 @@ func nodeStep(node api.NodeInfo) string {
 	return "start the container engine on the node"
 }
 
-// takesText says what a node takes, unless it takes everything.
+// takesText returns a text with what a node takes; empty if it takes everything.
 func takesText(node api.NodeInfo) string {
 	switch node.Spec.Availability {
 	case api.NodeCordoned:

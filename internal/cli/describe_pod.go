@@ -57,7 +57,7 @@ func podFacts(pod api.Pod, now time.Time) [][2]string {
 	}
 }
 
-// lastEnd says how a pod's container ended before it was started again in place.
+// lastEnd returns a text with the last end of a pod's container, before its restart in place.
 func lastEnd(pod api.Pod, now time.Time) string {
 	how := healing.LastEnd(api.TaskStatus{Exits: pod.Exits, ExitCode: pod.ExitCode, OOMKilled: pod.OOMKilled})
 	if how == "" || !pod.FinishedAt.IsZero() { // then the message says it

@@ -67,7 +67,7 @@ func changedFields(d api.EventData) string {
 	return strings.Join(parts, ", ")
 }
 
-// fieldChange says how a field changed, as far as the event has its values.
+// fieldChange returns a text with the change of a field, as far as the event has its values.
 func fieldChange(field string, c api.EventChange) string {
 	switch {
 	case c.Old != nil && c.New != nil:

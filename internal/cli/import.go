@@ -25,7 +25,7 @@ func (a *app) importCommand() *cobra.Command {
 	return command
 }
 
-// destination is where an import writes its manifests.
+// destination is the target of an import's manifests.
 type destination struct {
 	file  string
 	force bool

@@ -25,7 +25,7 @@ type machineFlags struct {
 	logLevel string
 	// logFormat is text or json.
 	logFormat string
-	// otlp is where traces are exported to.
+	// otlp is the address that traces are exported to.
 	otlp string
 }
 

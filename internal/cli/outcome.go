@@ -49,7 +49,7 @@ func verdict(all []seen) error {
 	return &exitStatus{code: worst, text: strings.Join(texts, "\n")}
 }
 
-// trouble says why a write came to nothing, with the last lines of the failed container and the next step.
+// trouble returns the cause of a write's failure, with the last lines of the failed container and the next step.
 func trouble(s seen) string {
 	text := fmt.Sprintf("%s: %s", s.Ref, s.Cause)
 	said, _ := lastTry(s.Log)

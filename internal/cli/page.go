@@ -10,9 +10,10 @@ import (
 )
 
 const (
-	// usualWidth is that of a terminal that doesn't tell its own.
+	// usualWidth is the assumed width of a terminal that doesn't report one.
 	usualWidth = 80
-	// minWidth is the width below which a terminal is left to break lines itself: no table or sentence reads well there.
+	// minWidth is the minimal width for breaking lines. Below it the terminal breaks them, since no table or sentence
+	// reads well there.
 	minWidth = 20
 	// hanging is the further indentation of continuation lines.
 	hanging = 4

@@ -75,7 +75,7 @@ func (b *block) write(rows []string) {
 	_, _ = io.WriteString(b.out, out.String())
 }
 
-// usualHeight is that of a terminal that doesn't tell its own.
+// usualHeight is the assumed height of a terminal that doesn't report one.
 const usualHeight = 24
 
 // screen returns the terminal's size. One that tells no width or no height, as serial consoles do, has the usual one.

@@ -177,7 +177,7 @@ type following struct {
 	// last is the time of the newest line; reading continues from there after a broken stream.
 	last   time.Time
 	screen logScreen
-	// pod is the one whose output came last, printed how many attempts' ends were printed.
+	// pod is the pod of the last output, printed the number of attempts whose ends were printed.
 	pod     string
 	printed int
 }

@@ -32,7 +32,7 @@ func (f *backupFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.Unencrypted, "backup-unencrypted", false, "don't encrypt them: for a command that does")
 }
 
-// check lists what is wrong, and reads the recipients.
+// check returns the errors in the flags, and reads the recipients.
 func (f *backupFlags) check() error {
 	o := f.options
 	if o.Schedule == "" {

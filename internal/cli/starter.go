@@ -19,7 +19,7 @@ import (
 type starter struct {
 	// file is the file that was found, or empty; what names it in the manifest.
 	file, what string
-	// port is the one the program listens on, if the folder says so.
+	// port is the port that the program listens on, if the folder tells it.
 	port string
 }
 

@@ -26,7 +26,7 @@ type quiet struct {
 	from, until time.Time
 }
 
-// Verdict is whether a key needs something now, and when that may change without a write; zero is never.
+// Verdict tells whether a key needs a reconcile now, and when that may change without a write; zero means never.
 type Verdict struct {
 	Dirty bool
 	Until time.Time

@@ -22,16 +22,16 @@ type Step struct {
 	Guard string
 	// Removes says that the commit removes the object itself.
 	Removes bool
-	// Actions are what the step does, for the log and the dry run; in a dry run also what later steps do by themselves.
-	// Chores, such as to delete the record of a container that is gone, are left out of the dry run.
+	// Actions lists the step's actions, for the log and the dry run. In a dry run it also has the actions of later
+	// steps. Chores, such as to delete the record of a container that is gone, are left out of the dry run.
 	Actions, Chores []api.PlannedAction
 	// Calls are the calls to the outside that the object needs now; see Call.
 	Calls []Call
 	// Memo reaches the next step, as Observation.Memo: what the next server need not know. nil is nothing.
 	Memo any
-	// After is when to take the next step if nothing is written before; 0 is never.
+	// After is the time until the next step if nothing is written before; 0 means never.
 	After time.Duration
-	// Stalled is why nothing more is done before a person changes something.
+	// Stalled is the reason why no step follows until a person changes something.
 	Stalled error
 	// Log logs and counts what else a commit did; nil if there is nothing to say.
 	Log func(*slog.Logger)

@@ -23,7 +23,7 @@ type State struct {
 // KeyState is the state of one key.
 type KeyState struct {
 	Key Key
-	// Next is when it is reconciled without an event; zero if no time is set.
+	// Next is the time of the next reconcile without an event; zero if no time is set.
 	Next time.Time
 	// Failures is the number of failures in a row; Err is the error of the last one.
 	Failures int

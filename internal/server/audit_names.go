@@ -10,7 +10,7 @@ import (
 
 // auditNames are the objects that a call is about: those of its body and of its answer.
 type auditNames struct {
-	// ref is the one object that the answer names, or of which the call names a pod.
+	// ref is the single object that the answer names, or the object of the pod in the call.
 	ref     api.Ref
 	objects []string
 	more    int

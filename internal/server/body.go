@@ -31,7 +31,7 @@ func (b received) Read(into []byte) (int, error) {
 // Close implements io.Closer.
 func (received) Close() error { return nil }
 
-// bodyError is why a request's body could not be read.
+// bodyError is a failure to read a request's body.
 type bodyError struct{ error }
 
 func (e *bodyError) Unwrap() error { return e.error }

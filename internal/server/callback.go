@@ -23,10 +23,12 @@ import (
 type grant struct {
 	// all allows everything: the caller came through a listener of the API.
 	all bool
-	// scopes are those whose objects and buckets it may touch; name is the one object in them, if it isn't empty.
+	// scopes lists the scopes whose objects and buckets it may use. name limits it to one object in them; empty means
+	// all.
 	scopes []string
 	name   string
-	// plugin is the one whose commands it may run. Empty means none for a container (name isn't empty), else every one.
+	// plugin is the plugin whose commands it may run. If empty, a container (with a name) may run no command, other
+	// callers all.
 	plugin string
 	// dry refuses everything but reads: a dry run must have no effect.
 	dry   bool

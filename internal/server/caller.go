@@ -14,10 +14,10 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// caller is who makes a request, and what the caller may do. The zero value is nobody, who may do nothing.
+// caller is the client of a request with its rights. The zero value is nobody, without rights.
 type caller struct {
 	grant access.Grant
-	// fault is why the caller's token is refused; nil if it is not, or if there is none.
+	// fault is the reason why the caller's token is refused; nil if it is valid, or if there is no token.
 	fault *api.Problem
 }
 

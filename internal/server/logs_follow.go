@@ -74,7 +74,7 @@ type followedPod struct {
 	cut bool
 	// sent records what was sent. Written by copy, read when copy has ended.
 	sent sentLines
-	// err is why the client can't be written to any more.
+	// err is the error of the last write to the client.
 	err error
 }
 

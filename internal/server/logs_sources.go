@@ -22,7 +22,7 @@ type source struct {
 	id, pod, node string
 	// mark differs for each incarnation; empty until there may be one.
 	mark string
-	// began is when the incarnation began, if that is known.
+	// began is the start time of the incarnation, if it is known.
 	began time.Time
 	// runs: it was running at the last report.
 	runs bool

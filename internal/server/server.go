@@ -33,7 +33,8 @@ type Options struct {
 	Verbs *verbs.Service
 	// Paths are the API's, see Register. Default: New registers them.
 	Paths *Paths
-	// Nodes are those that are connected: logs, exec, stats and stop of pods on others answer 503. Default: none is.
+	// Nodes holds the connected nodes. Logs, exec, stats and stop of pods on other nodes answer 503. Default: no node
+	// is connected.
 	Nodes *nodeapi.Fleet
 	// Events is the log of changes, Audit the one of calls. Default: their paths answer 501.
 	Events, Audit Log
@@ -88,7 +89,7 @@ type Options struct {
 	Registry *prometheus.Registry
 	// Gather adds the metrics of others in the process (etcd's families). Default: nothing more.
 	Gather prometheus.Gatherer
-	// Token is that of an admin, for listeners that are not trusted; beside it access tokens count. Default: only those
+	// Token is the admin's token for listeners that are not trusted; access tokens are valid too. Default: only those
 	// do.
 	Token string
 	// HostPaths are the folders of the host that people who are no admins may mount. Default: none.
@@ -133,7 +134,7 @@ type Server struct {
 	// sessions are the open requests with access tokens.
 	sessions sessions
 	metrics  *metrics
-	// events are those of watches that were encoded lately.
+	// events caches the lately encoded events of watches.
 	events encoded
 	// streams counts open ones. closing ends those that a client opens again; cutting ends those that are drained
 	// first.
@@ -145,7 +146,7 @@ type Server struct {
 	open    sync.WaitGroup
 }
 
-// Paths are those of the API, for one Server.
+// Paths serves the paths of the API, for one Server.
 type Paths struct{ server *Server }
 
 // Register returns the paths of the API of a server of that version. It takes some milliseconds of processor time, and

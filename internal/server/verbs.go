@@ -60,7 +60,7 @@ func (s *Server) verbRoutes() {
 	}
 }
 
-// ownVerbs are those for which containers or receivers are reached: they aren't of the service alone.
+// ownVerbs lists the verbs that also reach containers or receivers, not only the service.
 var ownVerbs []ownVerb
 
 // Verbs returns all that can be asked of objects.

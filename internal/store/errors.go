@@ -55,7 +55,7 @@ func Why(err error) error {
 	return err
 }
 
-// ConflictError says which precondition did not hold.
+// ConflictError names the precondition that did not hold.
 type ConflictError struct {
 	Key  string
 	Want int64

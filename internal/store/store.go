@@ -64,14 +64,14 @@ type ListOptions struct {
 	Limit int
 	// After is the last key of the previous page.
 	After string
-	// Revision is the one to read at; 0 is the newest.
+	// Revision is the revision to read at; 0 means the newest.
 	Revision int64
 }
 
 // Page is one answer of List.
 type Page struct {
 	Entries []Entry
-	// Revision is the one the page was read at: watch from Revision+1 to miss nothing.
+	// Revision is the revision of the page: watch from Revision+1 to miss nothing.
 	Revision int64
 	// More reports whether entries follow.
 	More bool

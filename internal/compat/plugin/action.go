@@ -35,7 +35,7 @@ type Action struct {
 	SkipRestart bool `json:"skip_restart,omitempty"`
 	// Manifest is stored by apply_manifest.
 	Manifest *Manifest `json:"manifest,omitempty"`
-	// Kind is that of the object delete_manifest removes.
+	// Kind is the kind of the object that delete_manifest removes.
 	Kind string `json:"kind,omitempty"`
 	// Command is run by exec_local.
 	Command CommandLine `json:"command,omitempty"`

@@ -34,7 +34,7 @@ type Description struct {
 	// Entrypoint is a program that gets the command as its first argument. Without it each command is a file of its own
 	// in bin or commands.
 	Entrypoint string `yaml:"entrypoint"`
-	// Commands are those with a help text; with an entrypoint the list is complete.
+	// Commands lists the commands with a help text. With an entrypoint the list is complete.
 	Commands []Command `yaml:"commands"`
 	// Env is set in every call.
 	Env map[string]string `yaml:"env"`

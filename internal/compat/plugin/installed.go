@@ -11,7 +11,7 @@ import (
 // replaced together.
 const installedBy = ".tend-plugin.json"
 
-// Installed is where a plugin came from.
+// Installed describes the installation of a plugin.
 type Installed struct {
 	// Source is the source as given, with an absolute path for a folder. It may hold credentials; use Shown for output.
 	Source string `json:"source,omitempty"`

@@ -77,7 +77,7 @@ type Plugin struct {
 	Description
 	// Dir is its folder; the folder's name is its first name.
 	Dir string
-	// Installed is where it came from; zero for a folder that was put there by hand.
+	// Installed describes its installation; zero for a folder that was placed by hand.
 	Installed Installed
 	// Err says why the plugin is broken. No program of such a plugin is run.
 	Err error

@@ -19,7 +19,7 @@ const (
 	fromGit
 )
 
-// source is where a plugin is fetched from.
+// source is the source that a plugin is fetched from.
 type source struct {
 	kind sourceKind
 	// text is the requested source in the form that is stored; where is the argument for the fetcher.

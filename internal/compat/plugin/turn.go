@@ -22,7 +22,7 @@ const (
 
 // Origin says who makes a call. A context carries it.
 type Origin struct {
-	// Caller is the one whose places are counted.
+	// Caller is the caller whose places are counted.
 	Caller string
 	// Within is the id of the call (TEND_PLUGIN_CALL) that makes this one. Default, or if that one has ended: none.
 	Within string

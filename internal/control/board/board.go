@@ -21,7 +21,7 @@ type Board struct {
 	ledger   *placement.Ledger
 	// nodes is the revision that brought the newest change of the ledger's nodes.
 	nodes int64
-	// decision is that of the ledger's newest plan; nil after a change.
+	// decision is the decision of the ledger's newest plan; nil after a change.
 	decision *decision
 	// placed is the revision of records.PlacingKey by which Place has placed last: a second step would lose the race.
 	placed int64

@@ -17,7 +17,7 @@ type demand struct {
 	*placement.Demand
 	// quiet is the same without ports: the commands of a release publish nothing.
 	quiet *placement.Demand
-	// volumes are those of every task, claims those that each ordinal has for itself.
+	// volumes lists the volumes of every task, claims the claims that each ordinal has for itself.
 	volumes []string
 	claims  []api.VolumeClaim
 }
@@ -112,7 +112,7 @@ func atLeast(cpus float64, memory int64, moreCPUs, moreMemory string) (float64, 
 	return max(cpus, asked), max(memory, bytes)
 }
 
-// rules are those of the placement block. The pods of a global deployment stand apart from each other.
+// rules returns the rules of the placement block. They put the pods of a global deployment on different nodes.
 func rules(ref api.Ref, spec api.WorkloadSpec) placement.Rules {
 	var out placement.Rules
 	if spec.Global() {

@@ -36,7 +36,7 @@ type Calls struct {
 type State struct {
 	// Going are the calls under way.
 	Going map[string]Going
-	// Answers are those of ended calls, and what calls under way have said last.
+	// Answers holds the answers of ended calls, and the last output of active ones.
 	Answers map[string]Answer
 }
 

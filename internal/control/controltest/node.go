@@ -17,7 +17,7 @@ const startTime = time.Millisecond
 // Node plays the node n1: it answers for images and runs containers. It works after each write, and when a container is
 // due to end. Its fields are read and written in Set and SetQuietly.
 type Node struct {
-	// Images are those that exist, with their ids.
+	// Images maps the existing images to their ids.
 	Images map[string]string
 	// Containers run for Lasts, a stop takes Grace, Code is their exit code. Default an hour, 0, 0.
 	Lasts, Grace time.Duration

@@ -21,7 +21,7 @@ import (
 type Options struct {
 	// Controllers returns the controllers under test. It is called again whenever they are served again.
 	Controllers func(w *World) []control.Controller
-	// Images are those that the node has at first, with their ids.
+	// Images maps the images that the node has at first to their ids.
 	Images map[string]string
 }
 

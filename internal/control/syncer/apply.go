@@ -70,8 +70,8 @@ const loadTime = 30 * time.Second
 
 var errLoadTime = fmt.Errorf("its manifests take longer to read than %s", loadTime)
 
-// load reads the manifests of a tree and refuses what a sync may not apply. Variables have no values: those of the
-// server are none of the source's business.
+// load reads the manifests of a tree and refuses what a sync may not apply. Variables have no values: the source must
+// not see those of the server.
 func load(ctx context.Context, f *fetched, spec api.SyncSpec) (manifest.Result, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, loadTime, errLoadTime)
 	defer cancel()
@@ -119,8 +119,8 @@ const mostFaults = 5
 
 const nextManifest = "correct it in the source; Tend applies the next revision by itself"
 
-// refused returns the fault of an apply. What is wrong in a file is shown with its place, and without the line itself:
-// the condition has more readers than the source.
+// refused returns the fault of an apply. An error in a file has its position but not the line itself, since more
+// people can read the condition than the source.
 func refused(loaded *manifest.Result, f *fetched, err error) *source.Error {
 	var fault *source.Error
 	var wrong *manifest.Error

@@ -9,10 +9,10 @@ import (
 	"tend.dev/tend/internal/platform/gitcmd"
 )
 
-// fetchedRef is where the fetched commit, or tag, is in Tend's copy.
+// fetchedRef is the ref of the fetched commit or tag in Tend's copy.
 const fetchedRef = "refs/tend/fetched"
 
-// lockFiles are what git leaves behind where it is ended while it writes.
+// lockFiles lists the files that git leaves behind if it is killed while it writes.
 var lockFiles = []string{"shallow.lock", "HEAD.lock", "config.lock", "packed-refs.lock", fetchedRef + ".lock"}
 
 // The bounds of a copy beside its bytes: how many files it may have, and how many bytes before anything is deleted from

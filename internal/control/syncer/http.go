@@ -96,7 +96,7 @@ type answer struct {
 	LastModified string `json:"lastModified,omitempty"`
 	// Name is the file's name, which says its language.
 	Name string `json:"name"`
-	// Digest is that of the body: sha256:<hex>.
+	// Digest is the digest of the body: sha256:<hex>.
 	Digest string `json:"digest"`
 }
 

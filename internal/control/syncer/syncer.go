@@ -35,7 +35,7 @@ const (
 
 // Options are the dependencies of a Syncer. Folder, Apply and Open are required.
 type Options struct {
-	// Folder is where sources are kept, a folder for each sync.
+	// Folder contains a folder with the source of each sync.
 	Folder string
 	// Apply is the verb.
 	Apply func(ctx context.Context, objects []api.Object, opts verbs.ApplyOptions) (api.ApplyResult, error)

@@ -9,7 +9,7 @@ import (
 
 // Parameter is a field of an input.
 type Parameter struct {
-	// Name is that in the query, Doc what the API's description says of it.
+	// Name is the name in the query, Doc its text in the API's description.
 	Name, Doc string
 	Required  bool
 	// Flag is the flag that sets it, Help its help. Default: the command sets it, or nothing does.

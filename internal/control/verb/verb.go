@@ -15,9 +15,9 @@ type Verb struct {
 	Summary string
 	// Rule says who may ask for it.
 	Rule access.Rule
-	// Kind is the one kind that has it. Default: several have it, and what carries it out refuses the others.
+	// Kind is the only kind with the verb. Default: several kinds have it, and its implementation refuses the others.
 	Kind api.Kind
-	// Commands are those that only call it and print what has become of it. Default: none.
+	// Commands lists the commands that only call it and print its result. Default: none.
 	Commands []Command
 	// In is the type of its input, a struct whose fields are parameters. Out is the type of its answer. Of sets both.
 	In, Out reflect.Type
@@ -29,5 +29,5 @@ func Of[In, Out any](v Verb) Verb {
 	return v
 }
 
-// Path is that of a verb, as the API's mux has it.
+// Path returns the pattern of a verb in the API's mux.
 func (v Verb) Path() string { return "/v1/objects/{kind}/{scope}/{name}/" + v.Name }

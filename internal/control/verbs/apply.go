@@ -27,7 +27,7 @@ type ApplyOptions struct {
 	Made map[api.Ref]Made
 	FieldManager
 
-	// rights are what the source of Sync, or else the person who applies, may do.
+	// rights are the rights of Sync's source, or else of the person who applies.
 	rights source.Rights
 }
 

@@ -16,7 +16,7 @@ type applyDecision struct {
 	result api.ApplyResult
 	// next are the objects that are written, as they will be stored.
 	next []api.Object
-	// answers are those of the nodes that have their images.
+	// answers lists the answers of the nodes that have their images.
 	answers []records.Found
 	// placed are all objects, written or not.
 	placed []placed
@@ -29,7 +29,7 @@ type placed struct {
 	result api.ObjectResult
 	// tree is the source that came with it; empty if none did.
 	tree string
-	// refused is why the person who applies may not declare it.
+	// refused lists the reasons why the person who applies may not declare it.
 	refused refusals
 	// withdrawn: the apply does not name it, and takes back the fields that its manager set.
 	withdrawn bool

@@ -33,7 +33,7 @@ type material struct {
 	warnings map[api.Ref][]string
 	// occupied are the objects whose pods can't start now, because another program writes to their volumes.
 	occupied map[api.Ref]Occupied
-	// images are those that nodes have, by the object that names them.
+	// images maps each object to the image that it names and a node has.
 	images map[api.Ref]foundImage
 }
 

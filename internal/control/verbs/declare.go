@@ -50,7 +50,7 @@ func plainly[Out any](
 // Asked has all that a verb is decided from.
 type Asked[In any] struct {
 	records.Snapshot
-	// Object is the one that was named. It is not being deleted.
+	// Object is the named object. It is not being deleted.
 	Object records.Read[api.Object]
 	In     In
 	Actor  string

@@ -16,7 +16,8 @@ import (
 
 // RollbackOptions are the options of a rollback.
 type RollbackOptions struct {
-	// Release is the one to return to. Default: the newest good one that would run something else than the current one.
+	// Release is the release to return to. Default: the newest good one that differs from the current one in what it
+	// runs.
 	Release string
 	// WithConfig returns to the environment of the release too. Default: config stays as it is today.
 	WithConfig bool
@@ -118,9 +119,9 @@ func stampRollback(snap records.Snapshot, next *api.Object, release *api.Release
 	}
 }
 
-// specOfRelease returns the release's spec with the object's current replicas. A release holds the values that
-// references had when it was made, and so does the returned spec: it must work even if their targets no longer exist.
-// Text in it that resembles a reference is not one.
+// specOfRelease returns the release's spec with the object's current replicas. The release and the returned spec
+// contain the values of references at the release's creation, so a rollback works even if their targets no longer
+// exist. Text in it that resembles a reference is not one.
 func specOfRelease(release, current json.RawMessage) (json.RawMessage, error) {
 	now, err := fieldsOf(current)
 	if err != nil {

@@ -22,7 +22,7 @@ type Metrics struct {
 	sums map[string]*sums
 }
 
-// sums are what the ratio and the average of a watcher are made from, since the process began.
+// sums holds the counts behind a watcher's ratio and average, since the start of the process.
 type sums struct {
 	polls               int
 	took                time.Duration

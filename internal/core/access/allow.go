@@ -65,8 +65,8 @@ func refusal(g Grant, why, next string) *api.Problem {
 		Detail: g.String() + ": " + why, Next: next}
 }
 
-// nextRole says how an admin makes a token that would do: for the scope that was asked for, else for those of the
-// grant.
+// nextRole returns the command with which an admin creates a sufficient token: for the requested scope, else for those
+// of the grant.
 func nextRole(role api.AccessRole, scope string, g Grant) string {
 	command := "ask an admin for a token: tend tokens add NAME --role " + string(role)
 	switch {

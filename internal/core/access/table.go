@@ -2,7 +2,7 @@ package access
 
 import "tend.dev/tend/api"
 
-// Bound says how the scopes of a grant limit a route.
+// Bound is the way in which the scopes of a grant limit a route.
 type Bound int
 
 // The bounds.
@@ -21,7 +21,7 @@ const (
 	Free
 )
 
-// Rule says who may call a route.
+// Rule determines the callers of a route.
 type Rule struct {
 	// Least is the least role that may.
 	Least api.AccessRole

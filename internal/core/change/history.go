@@ -31,7 +31,7 @@ type Outcome struct {
 	Message string    `json:"message,omitempty"`
 }
 
-// Fate says why a change has no outcome of its own.
+// Fate is the reason why a change has no outcome of its own.
 type Fate string
 
 // The values of Fate.

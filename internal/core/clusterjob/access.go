@@ -69,7 +69,7 @@ func Rotate(access api.ClusterAccess, used, credential string, now time.Time) ap
 	return access
 }
 
-// Grant says what a token is valid for.
+// Grant holds the rights of a token.
 type Grant int
 
 // The values of Grant.
@@ -82,7 +82,7 @@ const (
 	FirstUse
 )
 
-// Check says what a token is valid for.
+// Check returns the rights of a token.
 func Check(access *api.ClusterAccess, hash string, now time.Time) Grant {
 	switch {
 	case access == nil:

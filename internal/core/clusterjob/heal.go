@@ -110,7 +110,7 @@ func asksFor(stored api.ClusterJob, key string) bool {
 	return stored.Key == key || stored.Heal != nil && strings.HasPrefix(stored.Key, key+healMark)
 }
 
-// found says what an operator found, in a sentence.
+// found describes an operator's finding, in a sentence.
 func found(cluster string, live api.ClusterLive) string {
 	switch {
 	case live.Missing:
@@ -125,7 +125,7 @@ func found(cluster string, live api.ClusterLive) string {
 	return fmt.Sprintf("changed in cluster %s: %s", cluster, strings.Join(parts, "; "))
 }
 
-// differenceText says how a field differs, and who set it.
+// differenceText describes the difference in a field, and names the manager that set it.
 func differenceText(d api.ClusterDifference) string {
 	text := fmt.Sprintf("%s is %s, declared %s", d.Field, d.Live, d.Declared)
 	if d.Live == "" {
@@ -163,7 +163,7 @@ func (in Input) astray(c api.Condition, job *api.ClusterJob, live api.ClusterLiv
 	return c
 }
 
-// stopThem says what to do about a manager that changes a resource again and again.
+// stopThem returns the next step against a manager that changes a resource again and again.
 func stopThem(live api.ClusterLive) string {
 	var managers []string
 	for _, d := range live.Differences {

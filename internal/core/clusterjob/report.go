@@ -35,7 +35,7 @@ func begin(stored *api.ClusterReport, uid string) report {
 	return next
 }
 
-// Verdict says what is answered to an operator.
+// Verdict is the answer to an operator.
 type Verdict int
 
 // The values of Verdict.

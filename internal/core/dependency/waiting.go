@@ -6,7 +6,7 @@ import "tend.dev/tend/api"
 type State struct {
 	// Ready is set if the workload exists and runs its newest spec; for a job, if its last run succeeded.
 	Ready bool
-	// Why says what is missing if it is not ready.
+	// Why names what is missing if it is not ready.
 	Why string
 }
 

@@ -2,7 +2,7 @@ package env
 
 import "strings"
 
-// EmptyError means that env_from is declared and none of its entries has a key.
+// EmptyError means that no entry of the declared env_from has a key.
 type EmptyError struct{ Entries []string }
 
 func (e *EmptyError) Error() string {

@@ -39,7 +39,8 @@ func (k Kind) Takes(runtime string) bool {
 // Need holds the demands of a pod on its runtime: why it must be of a kind. Both are empty where any will do. If both
 // are set, no runtime can run the pod.
 type Need struct {
-	// Containers says why only a container engine can run it, Processes why only plain processes can.
+	// Containers is the reason why only a container engine can run it, Processes the reason why only plain processes
+	// can.
 	Containers, Processes string
 	// without is the alternative to adding a node with a container engine, instead the alternative to adding one of
 	// plain processes; empty if only a node helps.
@@ -140,7 +141,7 @@ func (n Need) Takes(runtime string) bool {
 	return true
 }
 
-// Refuses says why a runtime can't run the pod, to continue "node n1 "; empty if it can.
+// Refuses returns the reason why a runtime can't run the pod, to continue "node n1 "; empty if it can.
 func (n Need) Refuses(runtime string) string {
 	switch {
 	case n.Takes(runtime):

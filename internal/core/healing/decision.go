@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Verb says what an action does.
+// Verb is the kind of an action.
 type Verb string
 
 // The actions.

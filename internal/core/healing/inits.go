@@ -272,7 +272,7 @@ func (i Init) late(at *InitContainer) bool {
 	return i.Timeout > 0 && at.FinishedAt.Sub(at.StartedAt) >= i.Timeout
 }
 
-// failure says why an attempt failed.
+// failure returns the reason why an attempt failed.
 func (i Init) failure(at *InitContainer) string {
 	switch {
 	case i.late(at):

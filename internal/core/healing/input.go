@@ -117,7 +117,7 @@ type Exit struct {
 	At   time.Time
 }
 
-// Cause says who ended or removed a container.
+// Cause is the cause of a container's end or removal.
 type Cause string
 
 // The causes.

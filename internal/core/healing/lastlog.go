@@ -19,7 +19,7 @@ type LogRequest struct {
 	End       LogEnd
 }
 
-// LogEnd says why lines are needed.
+// LogEnd is the kind of end that lines are needed for.
 type LogEnd string
 
 // The ends.

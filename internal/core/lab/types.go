@@ -74,7 +74,7 @@ type Plan struct {
 	EndsAt time.Time
 	// Current is the task of the lab's container, or nil.
 	Current *Task
-	// Waits says what a lab that is due waits for; empty if it waits for nothing.
+	// Waits names what a due lab waits for; empty if it waits for nothing.
 	Waits Wait
 	// Actions are carried out together, in one write with the new status.
 	Actions []Action

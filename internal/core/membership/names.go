@@ -12,7 +12,7 @@ var name = pattern.Lazy(`^[a-zA-Z0-9]([a-zA-Z0-9._-]{0,61}[a-zA-Z0-9])?$`)
 // ValidName reports whether a server or a node may have a name.
 func ValidName(text string) bool { return name().MatchString(text) }
 
-// NameRule says which names are valid, for messages.
+// NameRule describes the valid names, for messages.
 const NameRule = "letters, digits, dots, hyphens and underscores, at most 63, the first and last a letter or a digit"
 
 // earlyName is the name that earlier versions gave to the first server of a cluster.

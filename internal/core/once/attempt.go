@@ -62,7 +62,7 @@ func (a Attempt) Check(limit Limit, now time.Time) (stop string, after time.Dura
 	return limit.Reason, 0
 }
 
-// Outcome says how an attempt ended.
+// Outcome is the result of an attempt.
 type Outcome struct {
 	OK bool
 	// Stopped is set if the attempt was stopped before it ended by itself. Reason is then the reason of the stop.

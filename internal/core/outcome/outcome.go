@@ -29,7 +29,7 @@ type judged struct {
 	service string
 	// stopped: a person stopped all of its pods, and only `tend start` brings them back.
 	stopped bool
-	// follows says which command runs though the rollout is complete; empty if none does.
+	// follows names the command that runs after the complete rollout; empty without one.
 	follows string
 	// turnsBack reports whether there is a good release to return to.
 	turnsBack bool

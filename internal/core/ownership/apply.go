@@ -12,7 +12,7 @@ import (
 // Stored is the stored part of an object; zero before it is created.
 type Stored struct {
 	Spec Tree
-	// Fields is the record of who set what, as it was stored. Without it, `apply` set everything there is.
+	// Fields is the stored record of the owners. Without it, the manager `apply` owns every field.
 	Fields json.RawMessage
 	// Since is the time of the object's last write. Fields without a known manager get this time.
 	Since time.Time
@@ -43,7 +43,7 @@ type Outcome struct {
 	Conflicts []api.FieldConflict
 }
 
-// comparison compares what a manager declares with what is stored.
+// comparison compares a manager's declaration with the stored object.
 type comparison struct {
 	live, next Tree
 	// declared are the leaves of next, changed those that are not in live with the same value.
@@ -61,7 +61,7 @@ func compare(live, next Tree) comparison {
 	return c
 }
 
-// Apply returns the outcome of a manager declaring a spec. It changes none of its arguments.
+// Apply returns the outcome of a manager's declaration of a spec. It doesn't change its arguments.
 func Apply(stored Stored, declared Tree, change Change) (Outcome, error) {
 	before, err := read(stored, leaves(stored.Spec))
 	if err != nil {
@@ -83,7 +83,7 @@ func Apply(stored Stored, declared Tree, change Change) (Outcome, error) {
 	return out, err
 }
 
-// contested returns the leaves of others that what is declared changes, or puts a value or a block in the place of.
+// contested returns the leaves of other managers that the declaration changes, or replaces with a value or a block.
 func (c comparison) contested(others *fieldpath.Set) *fieldpath.Set {
 	taken := fieldpath.NewSet()
 	if others.Empty() {
@@ -119,7 +119,7 @@ func isBlock(value any) bool {
 	return ok
 }
 
-// with returns what is declared and what others have that the declaration leaves out.
+// with returns the declaration, plus the fields of other managers that it omits.
 func (c comparison) with(left *fieldpath.Set) Tree {
 	out := clone(c.next)
 	left.Iterate(func(path fieldpath.Path) {
@@ -150,7 +150,7 @@ func (r record) conflicts(taken *fieldpath.Set, manager string, live Tree) []api
 	return out
 }
 
-// after returns the record once the change is stored; all are the leaves there are then.
+// after returns the record for the stored change; all contains its leaves.
 func (r record) after(c comparison, change Change, taken, all *fieldpath.Set) record {
 	unchanged := c.declared.Difference(c.changed)
 	out := make(record, 0, len(r)+1)

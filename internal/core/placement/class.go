@@ -149,7 +149,7 @@ func (a candidate) before(b candidate) bool {
 	return a.ID < b.ID
 }
 
-// score says how well a node suits a task, the lowest best: room on its disk first, then preferences, then the spread
+// score rates a node for a task; the lowest is the best: room on its disk first, then preferences, then the spread
 // over an attribute and over the nodes, then the load.
 type score struct {
 	full          int    // 1 if the disk is

@@ -93,8 +93,8 @@ func largest(limit, reserved float64) string {
 	return "limits"
 }
 
-// counts says how many nodes fail each filter, in the filters' order, and returns the next step for the filter that
-// most fail.
+// counts returns the number of nodes that fail each filter, in the filters' order, and returns the next step for the
+// filter that most fail.
 func (c *cluster) counts(t Task) (message, next string) {
 	failed := map[*filter]int{}
 	for _, s := range c.sites {

@@ -133,7 +133,7 @@ func (r Refusal) Reason() string {
 	return api.ReasonNoNode
 }
 
-// Refusal says why a task fits on no node.
+// Refusal is the reason why a task fits on no node.
 type Refusal struct {
 	Task    string
 	Message string

@@ -65,7 +65,7 @@ type Result struct {
 	// Void is set if nothing was learned about the container (the engine didn't answer); it counts neither way.
 	Void bool
 	Pass bool
-	// Message says why it failed.
+	// Message is the reason why it failed.
 	Message string
 }
 

@@ -27,7 +27,7 @@ type Image struct {
 	Since time.Time
 }
 
-// Verdict says what becomes of an image.
+// Verdict is the decision about an image.
 type Verdict string
 
 // The verdicts.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Verb says what an action does.
+// Verb is the kind of an action.
 type Verb string
 
 // The actions of a plan.

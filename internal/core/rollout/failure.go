@@ -125,7 +125,7 @@ func (p *planner) rollBack() bool {
 	return true
 }
 
-// explain says why a slot failed.
+// explain returns the reason why a slot failed.
 func (p *planner) explain(s *Slot) (reason, message string) {
 	reason, message = s.Reason, s.Message
 	switch {

@@ -96,7 +96,7 @@ type Slot struct {
 	Steady    bool
 	// Apart is the longest time between the last ends of its container; 0 if it didn't end lately.
 	Apart time.Duration
-	// LastEnd says how its container ended last, if that was lately.
+	// LastEnd describes the last end of its container, if it was recent.
 	LastEnd   string
 	CrashLoop bool
 	Reason    string
@@ -122,7 +122,7 @@ func (s *Slot) failed() bool {
 	return !s.Off && (s.State == api.TaskFailed || s.State == api.TaskRejected || s.State == api.TaskComplete)
 }
 
-// end says how a task ended.
+// end describes the end of a task.
 func (s *Slot) end() string {
 	if s.Off {
 		return "its node is off"

@@ -75,7 +75,7 @@ func Judge(a Answer) Verdict {
 // maxText bounds what Text returns, in bytes.
 const maxText = 300
 
-// Text says what came of an attempt, in a line.
+// Text returns the result of an attempt, in one line.
 func Text(a Answer) string {
 	switch {
 	case a.Err != nil:

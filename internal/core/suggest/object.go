@@ -47,7 +47,7 @@ func Address(asked api.Ref, there iter.Seq[api.Ref]) string {
 	return near.Scope + "/" + near.Name
 }
 
-// cost says how far an object is from what was asked for.
+// cost returns the distance of an object from the requested one.
 type cost struct {
 	letters int
 	kind    bool // another kind than the one that was asked for

@@ -16,7 +16,7 @@ type Neighbour struct {
 	Waits bool
 }
 
-// ScopeError says that a container was taken over into another scope.
+// ScopeError reports that a container was already taken over into another scope.
 type ScopeError struct {
 	Container Container
 	Scope     string
@@ -37,7 +37,7 @@ func InScope(containers []Container, scope string) error {
 	return nil
 }
 
-// WriterError says which container would be the second writer.
+// WriterError names the container that would be the second writer.
 type WriterError struct {
 	volumes.Writer
 	// Waits is set if the container is stopped and the next start of the engine would start it.
@@ -59,8 +59,8 @@ type Project struct {
 	Name, Scope string
 }
 
-// Beside returns a *WriterError if a running container writes to what a step is about to let another one write to.
-// Compose's containers of a project run beside each other, and so do its pods in Tend.
+// Beside returns a *WriterError if a running container writes to a volume or folder that a step would let a second one
+// write to. Containers of one project may share it, as they do in Compose.
 func (p Project) Beside(services []Service, step Step, running []Neighbour) error {
 	var about []Service
 	for _, s := range services {

@@ -16,7 +16,7 @@ const (
 	Finish Goal = "finish" // the stopped containers are removed
 )
 
-// Verb says what a step does.
+// Verb is the kind of a step.
 type Verb string
 
 // The steps.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// State says what the store has for a service.
+// State is the state of a service in the store.
 type State string
 
 // The states of a service's objects.

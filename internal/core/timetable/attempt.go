@@ -203,7 +203,7 @@ func (p *planner) correct(r *run) {
 	p.do(a)
 }
 
-// guessed reports whether a run failed although nobody knows how its last attempt ended.
+// guessed reports whether a run failed although the end of its last attempt is unknown.
 func guessed(r api.Run) bool { return r.State == api.RunFailed && r.Reason == api.ReasonNodeLost }
 
 func (p *planner) retry(r *run, task *Task, v verdict) {

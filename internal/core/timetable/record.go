@@ -8,8 +8,8 @@ import (
 )
 
 // Record returns a run's record, updated from its tasks: the attempts and their outcomes. Known facts are never
-// removed, and an ended run's outcome doesn't change; the end of a container that was stopped late is still recorded,
-// and so is that of one whose node was lost.
+// removed, and an ended run's outcome doesn't change; Record still adds the late end of a stopped container, and of a
+// container on a lost node.
 func Record(run api.Run, tasks []Task) api.Run {
 	run.Attempts = slices.Clone(run.Attempts)
 	for _, task := range tasks {

@@ -38,7 +38,7 @@ type Options struct {
 
 // Result is the result of importing a Compose file.
 type Result struct {
-	// Scope is that of the manifests.
+	// Scope is the scope of the manifests.
 	Scope string
 	// Sections are the manifests, with comments.
 	Sections []manifest.Section

@@ -8,7 +8,7 @@ type reason struct {
 	text   string
 }
 
-// reasons are those of keys that no converter carries. In a path's second part, * stands for the author's name.
+// reasons maps the keys without a converter to the reason. In a path's second part, * stands for the author's name.
 var reasons = map[string]reason{
 	"services.*.build.target": {Breaks,
 		"the last stage of the Dockerfile is built; put the wanted stage into a file of its own and name it in dockerfile"},

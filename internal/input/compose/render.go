@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// width is that of a report, in columns.
+// width is the width of a report, in columns.
 const width = 80
 
 // ReportOptions say how a report is written.
@@ -28,7 +28,7 @@ func (r Result) Count(w Weight) (n int) {
 	return n
 }
 
-// Steps are what is to be done after the import, in order.
+// Steps returns the steps to take after the import, in order.
 func (r Result) Steps(manifest string) []Step {
 	if manifest == "" {
 		manifest = "FILE"

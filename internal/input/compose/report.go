@@ -55,7 +55,7 @@ type report struct {
 	found   []Finding
 	// seen keeps an anchor that is used twice from being reported twice.
 	seen map[Finding]bool
-	// positions are those of the values that were visited.
+	// positions holds the positions of the visited values.
 	positions map[string]Finding
 	// around are the paths with a converted value or a finding below them. A value whose path isn't among them is
 	// reported as a whole.

@@ -19,7 +19,7 @@ const (
 	formatProcfile = "procfile"
 )
 
-// manifestFolders are where a project may keep its manifests. Names without a path are searched for there too.
+// manifestFolders lists the folders for a project's manifests. Names without a path are also searched there.
 var manifestFolders = []string{".tend", ".voodu"}
 
 // extensions maps file extensions to languages, in any case.

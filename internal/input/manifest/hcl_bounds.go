@@ -8,9 +8,9 @@ import (
 )
 
 // Limits on a text in HCL, far beyond any manifest. Its parser recurses without a limit of its own, into brackets and
-// templates and along a chain of operators: the first three are far below what overflows the stack. It joins the pieces
-// of a text one after another, in time that grows with the square of their number: each line of a heredoc is a piece,
-// and so is any text between dollar signs.
+// templates and along a chain of operators: the first three are far below what overflows the stack. It joins the
+// pieces of a text one after another, in time that grows with the square of their number: each line of a heredoc is a
+// piece, as is any text between dollar signs.
 const (
 	maxBrackets = 200
 	maxChain    = 2000
@@ -30,11 +30,11 @@ type gauge struct {
 	chain    int
 	controls int
 	tokens   int
-	// pieces are those of the innermost text, allPieces those of all texts.
+	// pieces counts the pieces of the innermost text, allPieces those of all texts.
 	pieces, allPieces int
 }
 
-// excess is where a text exceeds a limit, and which.
+// excess is the position at which a text exceeds a limit, with that limit.
 type excess struct {
 	at         int
 	what, next string

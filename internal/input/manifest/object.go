@@ -14,7 +14,7 @@ type draft struct {
 	object api.Object
 	spec   map[string]any
 	src    *source
-	// at is where the object begins, places where its fields are.
+	// at is the position of the object, places the positions of its fields.
 	at     span
 	places map[string]span
 	broken bool

@@ -79,7 +79,7 @@ type change struct {
 	noted, before api.AutoscaleStatus
 }
 
-// scaled says what became of a change.
+// scaled records the outcome of a change.
 type scaled struct {
 	change
 	refused bool

@@ -200,7 +200,7 @@ func (o observed) notListening() string {
 	return noun + strings.Join(names, ", ") + " can't listen: " + o.listens(o.deaf[0]).Error
 }
 
-// unreached says which node doesn't reach which.
+// unreached describes the first pair of nodes without a connection, with the number of further pairs.
 func (o observed) unreached() string {
 	first := o.gaps[0]
 	text := fmt.Sprintf("node %s can't reach the pods on node %s: %s", first.from, first.to, first.reason)
@@ -227,7 +227,7 @@ func (o observed) certificateFault(c *api.CertificateStatus) string {
 	return text
 }
 
-// certificateNext says what to do about it.
+// certificateNext returns the next step for it.
 func (o observed) certificateNext() string {
 	switch tls := o.spec.TLS; {
 	case tls == nil:

@@ -19,7 +19,7 @@ type assessment struct {
 	refused *timetable.Refusal
 	desired timetable.Desired
 	plan    timetable.Plan
-	// unplaced says why a task has no node.
+	// unplaced is the reason why a task has no node.
 	unplaced placement.Refusal
 }
 

@@ -53,7 +53,7 @@ func act(at control.Observation, o observed, a assessment) control.Step {
 	return next
 }
 
-// startsBy says when a lab starts by itself; empty if it doesn't.
+// startsBy returns a text with the time at which a lab starts by itself; empty if it doesn't.
 func (o observed) startsBy(now time.Time, a assessment) string {
 	waits := a.plan.Waits == lab.ForStart || a.plan.Waits == lab.ForRelease
 	if !waits || a.refused != nil || !o.begins() || o.deleting() || len(o.tasks) > 0 {
@@ -66,7 +66,7 @@ func (o observed) startsBy(now time.Time, a assessment) string {
 	return "start " + when + ", for " + o.desired("", "").Duration.String()
 }
 
-// movedEnd says where the end of a running lab moves to; empty if it stays.
+// movedEnd returns a text with the new end of a running lab; empty if its end stays.
 func (o observed) movedEnd(now time.Time) string {
 	was := o.before()
 	if was.Phase != api.LabRunning || o.deleting() {

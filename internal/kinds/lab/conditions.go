@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/kinds/owner"
 )
 
-// why returns why a lab that has not ended is as it is.
+// why returns the reason for the state of a lab that has not ended.
 func (o observed) why(a assessment) (reason, message string) {
 	p := a.plan
 	switch {
@@ -38,7 +38,7 @@ func (o observed) why(a assessment) (reason, message string) {
 	return p.Reason, p.Message
 }
 
-// failing says that no container could be started so far, and why the last one could not.
+// failing returns a text for a lab without a started container so far, with the cause of the last failure.
 func (o observed) failing(a assessment) string {
 	times := fmt.Sprintf("%d times", a.plan.Failures)
 	if a.plan.Failures == 1 {
@@ -47,7 +47,7 @@ func (o observed) failing(a assessment) string {
 	return "its container could not be started, " + times + " so far: " + o.lastFailure(a)
 }
 
-// lastFailure returns why the last container could not be started.
+// lastFailure returns the reason why the last container could not be started.
 func (o observed) lastFailure(a assessment) string {
 	if t := a.plan.Current; a.plan.Failures > o.before().Failures && t != nil && t.Status != nil {
 		return t.Status.Message
@@ -55,7 +55,7 @@ func (o observed) lastFailure(a assessment) string {
 	return o.before().LastFailure
 }
 
-// runs says until when a lab runs, and if it can't be reached.
+// runs returns a text with the end of a running lab, and a note if it can't be reached.
 func (o observed) runs(a assessment) string {
 	text := "ends at " + stampOf(a.plan.EndsAt)
 	if route, routed := o.spec.Route(); routed && a.url == "" {
@@ -64,8 +64,8 @@ func (o observed) runs(a assessment) string {
 	return text
 }
 
-// progressOf says what the node does. Its steps are those of the pod, and no change of the lab, unless a person can
-// help.
+// progressOf returns a text with the node's current step. A step is a detail of the pod, not a change of the lab,
+// unless a person can help.
 func progressOf(t *lab.Task) string {
 	switch {
 	case t == nil:
@@ -81,7 +81,7 @@ func noPlace(s api.LabStatus) bool {
 	return s.Reason == api.ReasonNoNode || s.Reason == api.ReasonTooLarge || s.Reason == api.ReasonNoRuntime
 }
 
-// next returns the step that helps, if something is wrong.
+// next returns the next step, if something is wrong.
 func (o observed) next(a assessment, s api.LabStatus) string {
 	p := a.plan
 	switch {
@@ -106,8 +106,7 @@ func (o observed) next(a assessment, s api.LabStatus) string {
 	return ""
 }
 
-// manyFailures says how many containers of a lab may fail to start before nothing counts as under way. Tend goes on
-// trying.
+// manyFailures is the number of failed starts after which a lab no longer counts as progressing. Tend keeps trying.
 const manyFailures = 3
 
 func (o observed) conditions(a assessment, s api.LabStatus) []api.Condition {

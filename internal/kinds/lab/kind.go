@@ -26,8 +26,8 @@ type labs struct {
 	now   func() time.Time
 }
 
-// workers says how many labs are reconciled at once: a class begins and ends at one instant, and a commit is mostly
-// waiting.
+// workers is the number of labs that are reconciled at once: a class begins and ends at one instant, and a commit is
+// mostly waiting.
 const workers = 16
 
 // Kind returns the kind of labs.

@@ -132,7 +132,7 @@ type assessment struct {
 	target  owner.Target
 	refused *owner.Refusal
 	plan    lab.Plan
-	// unplaced says why its task has no node.
+	// unplaced is the reason why its task has no node.
 	unplaced placement.Refusal
 	// patience is the time left in which a task without a node is expected to get one.
 	patience time.Duration

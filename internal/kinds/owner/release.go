@@ -18,7 +18,7 @@ import (
 // Recipe holds the parts of a release of something that runs once.
 type Recipe struct {
 	Object api.Object
-	// Declared says what it runs, before references to other objects are replaced.
+	// Declared is its spec before references to other objects are replaced.
 	Declared api.DeploymentSpec
 	// Spec returns the spec to store in the release, with the container as it was resolved.
 	Spec func(resolved api.Container) any

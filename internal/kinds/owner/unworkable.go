@@ -16,7 +16,7 @@ type UnworkableError struct {
 	Ref    api.Ref
 	Reason string
 	Cause  error
-	// Next says what to do about it.
+	// Next is the next step.
 	Next string
 	// Passing is set if what is missing is on its way and no action is needed.
 	Passing bool

@@ -12,7 +12,7 @@ const (
 	moveEvery = time.Minute
 )
 
-// hurry says how soon a change of the progress is stored.
+// hurry tells how soon a change of the progress must be stored.
 type hurry int
 
 const (
@@ -24,7 +24,7 @@ const (
 // changes counts the changes of a progress, by their hurry.
 type changes [urgentSave + 1]int
 
-// track says how far a sink is. The call that sends changes it and says it to the steps, which store it.
+// track is the progress of a sink. The call that sends changes it and passes it to the steps, which store it.
 type track struct {
 	now     api.SinkProgress
 	changes changes

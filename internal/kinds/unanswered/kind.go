@@ -17,7 +17,8 @@ const patience = 30 * time.Second
 
 const kind = "unanswered"
 
-// Kind returns the kind whose steps write who was asked in vain. Its subjects are the owners of images.
+// Kind returns the kind whose steps record the nodes that didn't answer a request for an image. Its subjects are the
+// owners of images.
 func Kind() control.Kind {
 	return control.Kind{
 		KindInfo: api.KindInfo{Kind: kind}, Keys: owners, Step: step,

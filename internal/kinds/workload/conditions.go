@@ -63,7 +63,7 @@ func (o observed) readiness(a assessment, progressing, degraded api.Condition) a
 	return c
 }
 
-// unfinished says why a workload isn't ready though as many pods as wanted are.
+// unfinished returns the reason why a workload isn't ready although enough pods are.
 func unfinished(a assessment, degraded api.Condition) string {
 	counts, t, troubled := a.plan.Counts, a.target, degraded.Status == api.ConditionTrue
 	switch {

@@ -137,7 +137,7 @@ func (o observed) run(id string) *api.Run {
 // runID returns the id of the run of one command of a release: v3-command.
 func runID(release string, role api.TaskRole) string { return release + "-" + string(role) }
 
-// gateMessage says what blocks a release, and what keeps it blocked.
+// gateMessage names what blocks a release, and what keeps it blocked.
 func (o observed) gateMessage(p pending) string {
 	message := p.gate.Message
 	if p.gate.Run != nil {

@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// ending says how a rollout ended.
+// ending is the outcome of a rollout.
 type ending struct {
 	release *api.Release
 	restart string

@@ -28,9 +28,9 @@ type observed struct {
 	clearing  bool // a node that answers has yet to clear one
 	// silent is the time until the first silent node that has a task is lost; 0 if there is none.
 	silent time.Duration
-	// misplaced says why a task's node may not keep it, by the task's id.
+	// misplaced maps the id of a task to the reason why it must leave its node.
 	misplaced map[string]string
-	// homeless says why a new task in the place of a lost or misplaced one fits on no node, by that one's id.
+	// homeless maps the id of a lost or misplaced task to the reason why its replacement fits on no node.
 	homeless map[string]placement.Refusal
 	runs     []records.Read[api.Run]
 	releases []records.Read[api.Release]

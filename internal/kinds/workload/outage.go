@@ -10,7 +10,8 @@ import (
 	"tend.dev/tend/internal/core/rollout"
 )
 
-// outage says what a bad release costs a workload whose pods all stop before the new ones start; empty if some go on.
+// outage returns a text with the outage that a bad release causes, if all pods stop before the new ones start; empty
+// if some keep running.
 func outage(a assessment, forecast []rollout.Action) string {
 	strategy, wanted := a.desired.Strategy, a.desired.Replicas
 	replaced := slices.ContainsFunc(forecast, func(next rollout.Action) bool {

@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/reconciler"
 )
 
-// wipeAgain is when the removal of a volume is retried.
+// wipeAgain is the delay before the removal of a volume is retried.
 const wipeAgain = 5 * time.Second
 
 // claimed is the volume of one claim of an ordinal.

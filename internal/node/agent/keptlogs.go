@@ -25,7 +25,8 @@ const (
 	sweepLogsEvery = time.Minute
 )
 
-// keptLines are how many last lines are read: if the engine doesn't return the many in time, the few.
+// keptLines lists the numbers of last lines to read. If the engine doesn't return the first number in time, the second
+// one is tried.
 var keptLines = []int{20_000, 500}
 
 // keeper reads the log of a container into the store before the container is removed, outside of the workers. A removal

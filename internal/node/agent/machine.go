@@ -29,7 +29,7 @@ type machine struct {
 	wake    chan struct{}
 	started time.Time
 	facts   api.NodeStatus // of the last time the engine answered; run's alone
-	// name is that of the runtime, once it has answered.
+	// name is the name of the runtime, once it has answered.
 	name atomic.Pointer[string]
 }
 

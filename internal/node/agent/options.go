@@ -45,7 +45,7 @@ type Options struct {
 	Builder Builder
 	// Workers is the number of tasks created or started at once; default 8. More only increases the tail latency.
 	Workers int
-	// Stops and Pulls are how many run at once, outside of the workers; default 32 and 4.
+	// Stops and Pulls limit the concurrent stops and pulls, which don't occupy a worker; default 32 and 4.
 	Stops int
 	Pulls int
 	// Builds is the number of images built at once; default 2.

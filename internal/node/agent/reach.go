@@ -22,7 +22,7 @@ const (
 	maxReason = 512
 )
 
-// errNoRelay is why a node isn't reached that takes no connections.
+// errNoRelay is the error for a node that takes no connections.
 const errNoRelay = "it takes no connections of other nodes: start it with --relay-listen"
 
 // reach knows which of the nodes that have pods for this node's proxy can be asked for them, and why others can't.

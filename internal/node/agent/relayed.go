@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/node/relay"
 )
 
-// services are what ingresses lead to, as far as the node has pods of it: read again once a change was announced, not
-// for each connection.
+// services caches the services of ingresses that have pods on the node. It is read again after an announced change,
+// not for each connection.
 type services struct {
 	mu    sync.Mutex
 	known map[string]node.Service

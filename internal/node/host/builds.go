@@ -16,7 +16,7 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// BuildOptions are how images are built from source on this machine. The zero value is usable.
+// BuildOptions configures builds from source on this machine. The zero value is usable.
 type BuildOptions struct {
 	// Base is put before the names of base images in Dockerfiles that are written, such as "mirror.local:5000/".
 	Base string

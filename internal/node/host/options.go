@@ -21,7 +21,7 @@ type Options struct {
 	Data string
 	// Node is this machine's name as a node. Default: the host's name when the root was first used.
 	Node string
-	// Labels are what placement.constraints compare.
+	// Labels are the labels that placement.constraints compare.
 	Labels map[string]string
 	// Runtime is docker or process. Empty is the one that the root was first used with, else docker.
 	Runtime string
@@ -53,8 +53,8 @@ type Options struct {
 	Build BuildOptions
 	// Ingress is the node's proxy.
 	Ingress IngressOptions
-	// Programs are those that features of this machine's process need, besides the network's. Those that are missing
-	// are logged and shown with the node.
+	// Programs lists the programs that features of this machine's process need, besides those of the network. Missing
+	// ones are logged and shown with the node.
 	Programs []Program
 	Logger   *slog.Logger
 	// Tracer exports traces. Default: nothing does.
@@ -63,7 +63,7 @@ type Options struct {
 	// Engine and AroundRuntime are for tests: a runtime that outlives the process, and failpoints. Default: neither.
 	Engine        func(cluster, node string) (runtime.Runtime, error)
 	AroundRuntime func(runtime.Runtime) runtime.Runtime
-	// RelayListen is where other nodes ask for connections to this one's pods: a TCP address, or off. Empty is off.
+	// RelayListen is the TCP address for other nodes' connections to this node's pods, or off. Empty means off.
 	RelayListen string
 	// Edge, Ask, Relay and Now are for simulations, which have no sockets and a clock of their own: the node's proxy, the
 	// function that answers probes, the node's relay, and the wall clock. Zero values mean the real ones.

@@ -13,7 +13,7 @@ type Program struct {
 	Off string
 }
 
-// networkPrograms are those that a machine needs whose containers have a network of their own.
+// networkPrograms lists the programs that a machine with a container network needs.
 var networkPrograms = []Program{
 	{"nft", "nftables", "a network's policy, which keeps scopes apart"},
 	{"iptables", "iptables", "the rules by which a network between nodes passes the container engine's own"},

@@ -18,8 +18,8 @@ import (
 	"tend.dev/tend/internal/platform/portowner"
 )
 
-// DefaultRelayListen is where other nodes ask for connections to this one's pods. If another program has the port, a
-// free one is used.
+// DefaultRelayListen is the default address for other nodes' connections to this node's pods. If another program has
+// the port, the node uses a free one.
 const DefaultRelayListen = ":8690"
 
 // relaying is the machine's relay with its listener.

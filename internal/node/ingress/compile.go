@@ -31,8 +31,8 @@ type Candidate struct {
 	// Address is the container's, Ports what it publishes, as its node reported.
 	Address string
 	Ports   []api.PortBinding
-	// Relay is where the pod's node takes connections to it, and Via what it is asked for, without the port; zero for a
-	// pod that is reached at its own address.
+	// Relay is the address at which the pod's node takes connections to it. Via is the target to request there,
+	// without the port. Both are zero for a pod that is reached at its own address.
 	Relay netip.AddrPort
 	Via   relay.Target
 	// Ready reports whether it may get requests: it is wanted, runs, and its probes pass.

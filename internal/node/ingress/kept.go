@@ -16,7 +16,7 @@ type ListenerState struct {
 	Address string
 	Wanted  bool
 	Open    bool
-	// Error is why it is not open.
+	// Error is the reason why it is not open.
 	Error string
 }
 

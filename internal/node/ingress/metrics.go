@@ -15,7 +15,7 @@ type metrics struct {
 	duration *prometheus.HistogramVec
 	active   *prometheus.GaugeVec
 	failures *prometheus.CounterVec
-	// connections are those of ports.
+	// connections counts the connections of ports.
 	connections *prometheus.CounterVec
 
 	mu    sync.Mutex

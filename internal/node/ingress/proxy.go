@@ -47,7 +47,7 @@ type Options struct {
 	// Trusted are the networks of proxies in front of this one, which say in X-Forwarded-* who asked and how. Default:
 	// none is.
 	Trusted []netip.Prefix
-	// SecurePort is where plain requests of routes with TLS are sent. Default 443.
+	// SecurePort is the port to which plain requests for routes with TLS are redirected. Default 443.
 	SecurePort int
 	// Registry gets the proxy's metrics; nil exports none.
 	Registry prometheus.Registerer

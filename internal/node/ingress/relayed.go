@@ -38,7 +38,7 @@ func (o opening) after(dial dialing) dialing {
 	}
 }
 
-// relayedLine is a line to a pod of another node.
+// relayedLine is a connection to a pod of another node.
 type relayedLine struct {
 	*tls.Conn
 	below *line

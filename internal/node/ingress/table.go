@@ -30,7 +30,7 @@ type Route struct {
 	Message string
 	// Policy distributes requests over pods. Empty is round_robin.
 	Policy string
-	// Pods are those that are ready now.
+	// Pods lists the pods that are ready now.
 	Pods []Pod
 }
 

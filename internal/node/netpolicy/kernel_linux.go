@@ -26,8 +26,8 @@ func System() Kernel { return nftables{} }
 const bridged = "/proc/sys/net/bridge"
 
 // Prepare implements Kernel. It sets the bridge's own switches: those of the machine (bridge-nf-call-iptables) would
-// have the packets of every bridge filtered, also of those that are none of Tend's. It is netlink that sets them, as
-// the files below /sys may be those of another network namespace.
+// filter the packets of every bridge, also of bridges that aren't Tend's. It uses netlink, since the files below /sys
+// may belong to another network namespace.
 func (nftables) Prepare(ctx context.Context, bridge Bridge) error {
 	if _, err := os.Stat(bridged); errors.Is(err, fs.ErrNotExist) {
 		if output, err := exec.CommandContext(ctx, "modprobe", "br_netfilter").CombinedOutput(); err != nil {

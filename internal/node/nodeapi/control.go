@@ -51,7 +51,7 @@ type ImageRequests interface {
 	BuildSecrets(ctx context.Context, owner api.Ref) (map[string]string, error)
 }
 
-// Ingresses are what the node's proxy serves. A node without a proxy gets none.
+// Ingresses provides the routes of the node's proxy. A node without a proxy gets none.
 type Ingresses interface {
 	// Served returns what the proxy should serve now.
 	Served() node.Served
@@ -64,7 +64,7 @@ type Ingresses interface {
 	ReportIngress(ctx context.Context, status api.IngressNodeStatus) error
 }
 
-// Networks are how the node's containers reach those of other nodes.
+// Networks provides the network between the containers of this node and of other nodes.
 type Networks interface {
 	// Network returns how the others are reached now. It is not to be written to.
 	Network() node.Network

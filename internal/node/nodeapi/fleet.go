@@ -35,7 +35,7 @@ func (f *Fleet) Add(id string, n Node) (remove func()) {
 	}
 }
 
-// Node returns a node; node.ErrNotConnected if there is none of that id.
+// Node returns the node with an id; node.ErrNotConnected if no such node is connected.
 func (f *Fleet) Node(id string) (Node, error) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()

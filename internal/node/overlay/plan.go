@@ -17,7 +17,7 @@ type Wanted struct {
 	node.Network
 	// Key is the node's public key, with WireGuard.
 	Key string
-	// MTU is that of the way to the other nodes, Address the node's on it.
+	// MTU is the MTU of the route to the other nodes, Address the node's address on it.
 	MTU     int
 	Address netip.Addr
 	// Bridged: the node's containers have a network, through which the engine's rules must let packets.
@@ -53,7 +53,7 @@ type Route struct {
 type State struct {
 	// Device is nil if there is none.
 	Device *Device
-	// Paths are those that are complete, and those of which a part is left, without an address.
+	// Paths holds the complete paths, and the incomplete ones without an address.
 	Paths map[netip.Prefix]Path
 	// Permitted is the subnet for which the engine's rules have exceptions; invalid if they have none.
 	Permitted netip.Prefix
@@ -67,7 +67,7 @@ type Action struct {
 	Path   Path
 }
 
-// Step says what an Action does.
+// Step is the kind of an Action.
 type Step string
 
 // The steps.

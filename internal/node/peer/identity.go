@@ -135,7 +135,7 @@ func (i *Identity) renewDue() error {
 	return errors.Join(i.write(keyFile, key), i.write(certificateFile, certificate))
 }
 
-// left returns how long the certificate is valid; nothing if there is none of this authority.
+// left returns the remaining validity of the certificate; 0 without a certificate of this authority.
 func (i *Identity) left() time.Duration {
 	leaf := i.leaf()
 	if leaf == nil {

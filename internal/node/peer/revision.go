@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/node/nodeapi/wire"
 )
 
-// RevisionPath is where servers ask each other how far they are.
+// RevisionPath is the path at which servers ask each other for their revisions.
 const RevisionPath = "/server/v1/revision"
 
 // seen is the answer: the revision of the store up to which a server shows everything.

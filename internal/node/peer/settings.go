@@ -17,12 +17,12 @@ import (
 // them.
 type Settings struct {
 	Name string `json:"name"`
-	// Listen is where its store listens for the others, URL where they reach it.
+	// Listen is the address at which its store listens for the others, URL its address for them.
 	Listen string `json:"listen"`
 	URL    string `json:"url"`
-	// NodeListen is where it listens for agents and the other servers. Earlier versions wrote none.
+	// NodeListen is the address at which it listens for agents and other servers. Earlier versions don't write it.
 	NodeListen string `json:"nodeListen,omitempty"`
-	// Members are those of the cluster that this server joined.
+	// Members holds the members of the cluster that this server joined.
 	Members map[string]string `json:"members,omitempty"`
 	// Cluster is the uid of the cluster in an external etcd; empty if the store is in this server.
 	Cluster string `json:"cluster,omitempty"`

@@ -59,9 +59,9 @@ func (r *Relay) await(most time.Duration, counts func(*link) bool) {
 	}
 }
 
-// spoken is who said something last on a connection, and when: a connection rests once the pod has spoken last, and
-// the caller begins another request when it speaks then. On HTTP/2 many requests are under way at once, so that says
-// nothing about them.
+// spoken records which side last sent data on a connection, and when. A connection rests once the pod has sent last,
+// and the caller begins another request when it speaks then. On HTTP/2 many requests are under way at once, so that
+// says nothing about them.
 type spoken struct {
 	mu    sync.Mutex
 	by    speaker

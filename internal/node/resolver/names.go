@@ -22,7 +22,7 @@ const (
 	most = 4096
 )
 
-// names are what the control plane said of names.
+// names caches the control plane's answers about names.
 type names struct {
 	ask func(context.Context, string) (node.Names, error)
 	now func() time.Time

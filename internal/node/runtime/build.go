@@ -32,7 +32,7 @@ type StoredImage struct {
 	// Tags are its names, Digests those that registries know it by (sha256:…).
 	Tags, Digests []string
 	Bytes         int64
-	// InUse is whether a container of anybody, running or not, is made from it.
+	// InUse is set if any container, running or not, uses it, also one that isn't Tend's.
 	InUse bool
 }
 
@@ -46,7 +46,7 @@ type BuildSpec struct {
 	Args       map[string]string
 	// Secrets are the values that steps may mount, by their id. They are in no image, and in no output.
 	Secrets map[string]string
-	// BuildKit is why only BuildKit can build the Dockerfile; nil if a classic builder can as well.
+	// BuildKit is the reason why only BuildKit can build the Dockerfile; nil if a classic builder can too.
 	BuildKit error
 	Labels   map[string]string
 	Tags     []string
@@ -67,6 +67,6 @@ type BuiltImage struct {
 type Origin struct {
 	// Owner is the repository (<scope>-<name>), Build the build's id.
 	Owner, Build string
-	// Scope is that of the object; empty if another cluster, or an earlier version of Tend, built the image.
+	// Scope is the scope of the object; empty if another cluster, or an earlier version of Tend, built the image.
 	Scope string
 }

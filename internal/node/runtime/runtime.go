@@ -72,8 +72,8 @@ type Info struct {
 	MemoryBytes int64
 	// Warnings are limits of this machine a user should know about (a missing cgroup, a low limit of open files).
 	Warnings []string
-	// DiskPressure says that the disk of containers and images is nearly full; empty if it isn't, or can't be seen from
-	// here.
+	// DiskPressure is a message that the disk of containers and images is nearly full; empty if it isn't, or can't be
+	// seen from here.
 	DiskPressure string
 	// DiskShort is set while that disk has so little room that images nothing needs are removed early.
 	DiskShort bool

@@ -34,7 +34,7 @@ type Hook struct {
 	Kind string `json:"kind"`
 	// Manifest is the object in YAML, as the chart rendered it.
 	Manifest string `json:"manifest"`
-	// Events are when Helm runs it, such as pre-upgrade.
+	// Events lists the hook events at which Helm runs it, such as pre-upgrade.
 	Events []string `json:"events"`
 }
 

@@ -50,7 +50,7 @@ type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
 // tree holds the readings of one application.
 type tree struct {
 	want Wanted
-	// basis is that of health, which was read at; interval passes until the next reading.
+	// basis is the basis of health, which was read at the time at. interval is the time until the next reading.
 	basis    string
 	health   map[Entry]Health
 	at       time.Time

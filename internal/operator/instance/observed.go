@@ -29,7 +29,7 @@ type Observed struct {
 	Refused []Refusal
 	// Health is the last reading of the release's objects for Flux's present report; nil if there is none.
 	Health map[health.Entry]health.Health
-	// ValuesChanged is when a change of an object with values was noticed of which Flux doesn't know yet, or empty.
+	// ValuesChanged is the time of a change of an object with values that Flux doesn't know yet, or empty.
 	ValuesChanged string
 	// Failure is another reason why the API server refused an object in this reconcile; empty if it accepted all.
 	Failure string
@@ -49,7 +49,7 @@ type Upgrade struct {
 type Refusal struct {
 	// Kind and Name identify the object.
 	Kind, Name string
-	// Conflicts are those fields.
+	// Conflicts lists those fields.
 	Conflicts []Conflict
 	// GiveUp is the command with which the managers give them up; empty if not known.
 	GiveUp string

@@ -23,8 +23,8 @@ const (
 	fluxNoArtifact    = "does not have an artifact"
 )
 
-// waiting is the one message of any step under way. Reports on the source and the release arrive in either order, and
-// no step in between is worth a write: an installation writes the status when it begins and when it ends.
+// waiting is the message for every step under way. Reports on the source and the release arrive in either order, and
+// an intermediate step isn't worth a write: an installation writes the status when it begins and when it ends.
 const waiting = "waiting for Flux to fetch the chart and to reconcile the HelmRelease"
 
 // fluxState holds Flux's reports on an instance's release and its source, with what is needed to understand them.

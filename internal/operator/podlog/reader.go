@@ -39,7 +39,7 @@ func Through(set kubernetes.Interface) Opener {
 	}
 }
 
-// refusal is why there is no output at all.
+// refusal is the reason for no output at all.
 type refusal struct {
 	reason pull.RefusalReason
 	text   string
@@ -113,7 +113,7 @@ func (r *Reader) read(ctx context.Context, q pull.Query) (pull.Answer, error) {
 // container is one whose output is wanted.
 type container struct {
 	pod, name string
-	// waits is why it has no output yet.
+	// waits is the reason for no output yet.
 	waits string
 }
 

@@ -27,7 +27,7 @@ type Keys struct {
 	mu     sync.Mutex
 	loaded bool
 	pages  [KeyPages][]doneKey
-	// page is the one that is written.
+	// page is the page that is written.
 	page int
 }
 

@@ -16,7 +16,7 @@ const (
 	maxIDs     = 1000
 )
 
-// queries are those to be answered. Each id is taken once: one that comes again is a repetition, or a replay.
+// queries holds the queries to answer. Each id is taken once: a second query with it is a repetition, or a replay.
 type queries struct {
 	waiting chan pull.Query
 

@@ -39,9 +39,9 @@ type Header struct {
 	Cluster  string    `json:"cluster"`
 	Revision int64     `json:"revision"`
 	TakenAt  time.Time `json:"takenAt"`
-	// Plugins are those that were installed. Their files are not in the backup: install them again.
+	// Plugins lists the installed plugins. Their files are not in the backup: install them again.
 	Plugins []Plugin `json:"plugins,omitempty"`
-	// MissingBlobs are the digests that the store refers to, and whose bytes the server had lost already.
+	// MissingBlobs lists digests that the store refers to, but whose bytes the server had already lost.
 	MissingBlobs []string `json:"missingBlobs,omitempty"`
 }
 

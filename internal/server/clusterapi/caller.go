@@ -14,10 +14,10 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// caller is who makes a request.
+// caller is the client of a request.
 type caller struct {
 	cluster string
-	// uid is that of the cluster's object, hash that of the token.
+	// uid is the uid of the cluster's object, hash the hash of the token.
 	uid, hash string
 }
 

@@ -17,7 +17,7 @@ type failure struct {
 	status  int
 	code    string
 	message string
-	// retry is when to ask again; zero if that is of no use.
+	// retry is the time until a retry; zero if a retry can't help.
 	retry time.Duration
 }
 

@@ -7,15 +7,16 @@ import (
 	"tend.dev/tend/internal/platform/limit"
 )
 
-// The limits of requests, each server's own: of a cluster a second, of one with events, and of an address with wrong
-// tokens. Many jobs at once must not delay what a cluster says of a failure, so events count apart.
+// The limits of requests, counted by each server: requests of a cluster per second, requests with events, and requests
+// of an address with wrong tokens. Events count separately, so that many jobs at once don't delay a cluster's report
+// of a failure.
 const (
 	clusterRate, clusterBurst = 50.0, 200.0
 	eventRate, eventBurst     = 10.0, 50.0
 	refusedRate, refusedBurst = 0.2, 20.0
 )
 
-// limits keeps clusters and addresses from asking too often.
+// limits bounds the rate of requests of clusters and addresses.
 type limits struct{ clusters, events, refusals *limit.Rates }
 
 func newLimits(now func() time.Time) *limits {
@@ -25,7 +26,7 @@ func newLimits(now func() time.Time) *limits {
 	}
 }
 
-// busy counts a request of a cluster for a path, and returns how long it is to wait; 0 if it may be answered.
+// busy counts a request of a cluster for a path, and returns the time it has to wait; 0 if it may be answered.
 func (l *limits) busy(name, path string) time.Duration {
 	if path == pull.EventsPath {
 		return l.events.Ask(name)
@@ -36,5 +37,5 @@ func (l *limits) busy(name, path string) time.Duration {
 // refuse counts a request of an address with a wrong token.
 func (l *limits) refuse(address string) { l.refusals.Ask(address) }
 
-// refused returns how long an address is to wait, after too many wrong tokens.
+// refused returns the time an address has to wait after too many wrong tokens.
 func (l *limits) refused(address string) time.Duration { return l.refusals.Wait(address) }

@@ -17,7 +17,7 @@ type certificateFiles struct {
 
 	mu     sync.Mutex
 	loaded *tls.Certificate
-	// read is when the files that were read last had changed.
+	// read holds the modification times of the files at the last read.
 	read [2]time.Time
 }
 

@@ -52,7 +52,7 @@ type daemon struct {
 	etcd        *etcd.Store    // nil if the store is a test's, or external
 	external    *etcd.External // nil if the store is not external
 	peers       *peer.Identity // nil for a server that is alone, or whose store is external
-	// peerHost is where the other servers reach this one.
+	// peerHost is this server's host name or address for other servers.
 	peerHost string
 	// term is nil while another server has the controllers.
 	term atomic.Pointer[controlplane.Term]
@@ -72,7 +72,7 @@ type daemon struct {
 	plugins *broker.Broker // nil without any
 	backups backups
 	server  *server.Server
-	// paths are those of the API, which are registered while the store starts; registering ends then.
+	// paths holds the paths of the API, which are registered while the store starts. registering ends once they are.
 	paths       *server.Paths
 	registering recovery.Group
 	endpoints   []server.Endpoint
@@ -162,7 +162,7 @@ func (d *daemon) build(context.Context) error {
 	return d.buildServer()
 }
 
-// programs are those that the server runs.
+// programs lists the programs that the server runs.
 var programs = []host.Program{
 	{Name: "git", Package: "git", Off: "reading git repositories (syncs, plugins)"},
 	{Name: "ssh", Package: "openssh-client", Off: "reading git repositories by ssh"},

@@ -174,8 +174,8 @@ func (d *daemon) abandon(ctx context.Context) (empty bool) {
 	return true
 }
 
-// emptyRoot removes what a join that was undone has left in the root: the keys of the cluster are none of this
-// machine's business then.
+// emptyRoot removes the files that an undone join left in the root. This machine must not keep the keys of the
+// cluster.
 func (d *daemon) emptyRoot() error {
 	faults := []error{d.forget()}
 	for _, path := range []string{filepath.Join(d.Data, "member"), filepath.Join(d.Root, "secret.key"),

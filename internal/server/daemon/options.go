@@ -18,7 +18,7 @@ import (
 
 // Options are the server's flags. Every field but Root has a usable zero value.
 type Options struct {
-	// Options are those of this machine as a node. Data is the etcd data dir here.
+	// Options configures this machine as a node. Data is the etcd data dir here.
 	host.Options
 	// NoAgent leaves the containers to other machines: no agent runs in the server.
 	NoAgent bool
@@ -46,8 +46,8 @@ type Options struct {
 	EtcdPeer   string
 	// External is an etcd that the user runs, instead of the embedded one. Default: the embedded one.
 	External etcd.ExternalOptions
-	// PeerListen is where the stores of other servers reach this one's, HOST:PORT, with TLS; PeerAddress is that
-	// address as the others see it, if it is another. Once given they are remembered. Default: this server is alone.
+	// PeerListen is the HOST:PORT at which this server's store takes connections of other servers' stores, with TLS.
+	// PeerAddress is its address for the others, if it differs. The server remembers both. Default: no other servers.
 	PeerListen, PeerAddress string
 	// Join is the address of a running server's listener for nodes; the first start joins it with Token.
 	Join, Token string
@@ -57,9 +57,9 @@ type Options struct {
 	QuietEtcd bool
 	// Paused starts the server paused, as after the restore of an older store.
 	Paused bool
-	// Backups are those that the server takes by itself. Default: none.
+	// Backups configures the scheduled backups. Default: none.
 	Backups BackupOptions
-	// Events and AuditLog are what is kept of the logs of changes and of calls. Default eventlog.DefaultRetention.
+	// Events and AuditLog limit the size of the logs of changes and of calls. Default eventlog.DefaultRetention.
 	Events, AuditLog eventlog.Retention
 
 	// Store and Registry are for tests: a store that outlives the server, and what its metrics are registered with.

@@ -22,7 +22,7 @@ type progress struct {
 	// Pause is the number of the pause for which Restored is set, else of the last one that was over. It is 0 in the file
 	// that tend restore writes.
 	Pause int64 `json:"pause,omitempty"`
-	// Backup is when the backup was taken that tend restore made the store from.
+	// Backup is the time of the backup that tend restore created the store from.
 	Backup string `json:"backup,omitempty"`
 }
 

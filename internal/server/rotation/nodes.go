@@ -18,9 +18,9 @@ import (
 // Nodes is the authority of nodes, which also issues the certificates that servers show them.
 type Nodes struct {
 	Cluster string
-	// Authority is that of this server's listener; nil if it has none.
+	// Authority is the authority of this server's listener; nil without a listener.
 	Authority *authority.Authority
-	// Encrypt and Decrypt are those of the cluster's keys.
+	// Encrypt and Decrypt use the cluster's keys.
 	Encrypt, Decrypt func([]byte) ([]byte, error)
 	// Cut ends the connections that were made with certificates of a former authority.
 	Cut func()

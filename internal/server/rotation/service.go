@@ -16,7 +16,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// Options are what a Service works with. All of them are required.
+// Options holds the dependencies of a Service. All of them are required.
 type Options struct {
 	Store    Store
 	Snapshot func() records.Snapshot
@@ -58,9 +58,9 @@ type Key interface {
 // Service rotates keys.
 type Service struct {
 	Options
-	// used is since when every party has been seen to use the new key of a rotation, by the name of the key.
+	// used maps the name of a key in rotation to the time from which every party uses the new key.
 	used map[string]time.Time
-	// clean has the keys whose old one was seen to have made nothing that is left.
+	// clean contains the keys whose old version has nothing left that it encrypted or signed.
 	clean map[string]bool
 }
 

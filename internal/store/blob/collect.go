@@ -13,11 +13,11 @@ import (
 type Blob struct {
 	Digest string
 	Size   int64
-	// At is when it was put or renewed last.
+	// At is the time at which it was last put or renewed.
 	At time.Time
 }
 
-// List returns all blobs, by digest. Half-written ones are none.
+// List returns all blobs, by digest, without half-written files.
 func (s *Store) List() ([]Blob, error) {
 	entries, err := os.ReadDir(s.blobs)
 	if err != nil {

@@ -46,7 +46,7 @@ func (d disk) firstAid() string {
 	return fmt.Sprintf(" (first aid: rm %s gives %d MiB back, for deleting objects)", d.ballast(), info.Size()>>20)
 }
 
-// cure says what to do about a store that can't be opened for lack of space.
+// cure returns the next step for a store that can't be opened for lack of space.
 func (d disk) cure(err error) string {
 	if !strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
 		return ""

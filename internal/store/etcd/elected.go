@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// elections are what a member has seen of them.
+// elections records the last elections that a member has seen.
 type elections struct {
 	mu      sync.Mutex
 	term    uint64          // of the newest write that was applied; each election begins another one

@@ -25,7 +25,7 @@ type External struct {
 	cluster uint64
 	// usable are the endpoints that answered at the start.
 	usable []string
-	// down is why nothing can be written now; nil if it can.
+	// down is the reason why writes fail now; nil if they work.
 	down      atomic.Pointer[error]
 	closeOnce atomic.Bool
 }

@@ -49,7 +49,7 @@ type core struct {
 	removed *atomic.Bool
 }
 
-// removedLine is that line.
+// removedLine is the text of that line.
 const removedLine = "data-dir used by this member must be removed"
 
 var _ zapcore.Core = (*core)(nil)

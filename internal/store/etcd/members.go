@@ -115,7 +115,7 @@ func (s *Store) PromoteMembers(ctx context.Context, ready func(Member) bool) err
 	return errors.Join(faults...)
 }
 
-// RemoveMember removes a member. It returns store.ErrNotFound if there is none of its id, ErrMember if the others would
+// RemoveMember removes a member. It returns store.ErrNotFound if no member has the id, ErrMember if the others would
 // lose their quorum.
 func (s *Store) RemoveMember(ctx context.Context, m Member) error {
 	ctx, done, err := s.within(ctx)

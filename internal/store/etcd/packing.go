@@ -23,7 +23,7 @@ const perKey = 256
 // write.
 type packing struct {
 	mu sync.Mutex
-	// notBefore is when the next attempt is worthwhile.
+	// notBefore is the earliest time of the next attempt.
 	notBefore time.Time
 }
 

@@ -14,9 +14,10 @@ import (
 // Peers makes the member one of several, or one that can become so: it talks with the others over TLS, both sides with
 // a certificate of an authority that issues only those.
 type Peers struct {
-	// Listen is where the member listens for others, URL where they reach it: https://HOST:PORT.
+	// Listen is the address at which the member listens for others, URL its address for them: https://HOST:PORT.
 	Listen, URL string
-	// Certificate, Key and Authority are the paths of PEM files. Those of the certificate are read for every connection.
+	// Certificate, Key and Authority are the paths of PEM files. The member reads the certificate and its key for
+	// every connection.
 	Certificate, Key, Authority string
 	// Name is the name in the certificates of all members.
 	Name string

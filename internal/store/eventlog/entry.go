@@ -47,11 +47,11 @@ func decode(source string, revision int64, value []byte) ([]api.Event, error) {
 
 // slot holds what is known of an entry without its value.
 type slot struct {
-	// revision is that of the commit.
+	// revision is the revision of the commit.
 	revision int64
 	// known is a revision that the writer knew of: keys are roughly in the order of the commits.
 	known int64
-	// at is when it was written, in Unix milliseconds.
+	// at is the time of the write, in Unix milliseconds.
 	at int64
 	// subject is subjectHash of its one object, or anySubject for several.
 	subject uint32

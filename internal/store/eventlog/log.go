@@ -53,7 +53,7 @@ type Log struct {
 	bytes int64
 	// floor is the newest revision of which events were deleted, or 0.
 	floor int64
-	// revision is that up to which the log is complete; 0 before the first listing.
+	// revision is the revision up to which the log is complete; 0 before the first listing.
 	revision int64
 	tail     []tailed
 	tailSize int

@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// The bounds of one reading: entries that are looked at, and the default and the most events that it returns.
+// The bounds of one read: the number of examined entries, and the default and maximal number of returned events.
 const (
 	maxEntries    = 2048
 	DefaultEvents = 500
@@ -21,22 +21,23 @@ const (
 // Query selects events. The zero value is the oldest ones.
 type Query struct {
 	After Position
-	// Last selects the newest events instead, of those before Before; its zero value is all.
+	// Last selects the newest events instead, among those before Before. A zero Before includes all events.
 	Last   bool
 	Before Position
-	// Limit is the most events; default DefaultEvents. The events of one commit are not parted for it.
+	// Limit is the maximal number of events; default DefaultEvents. The events of one commit stay together even beyond
+	// it.
 	Limit int
 	// Scope and Name select the events about one object, and those of commits that changed several.
 	Scope, Name string
-	// subject is that of Scope and Name.
+	// subject is the hash of Scope and Name.
 	subject uint32
 }
 
-// Page holds what a reading found.
+// Page is the result of a read.
 type Page struct {
 	Events []api.Event
-	// Next is the position to go on from. More reports whether there may be events after it already; of a query for the
-	// last events, whether there may be others before First.
+	// Next is the position to continue from. More is set if there may already be events after it; for a query of the
+	// last events, if there may be others before First.
 	First, Next Position
 	More        bool
 }
@@ -82,7 +83,7 @@ func wait(ctx context.Context, changed <-chan struct{}) error {
 	}
 }
 
-// read is one try; it is incomplete if the log must learn more first.
+// read makes one attempt. The result is incomplete if the log must read more keys first.
 func (l *Log) read(ctx context.Context, q Query) (page Page, complete bool, err error) {
 	limit := q.Limit
 	if limit <= 0 {
@@ -172,7 +173,7 @@ func (l *Log) choose(q Query, limit int) (chosen []slot, next Position, more boo
 	return chosen, next, false, nil
 }
 
-// wants reports whether an entry may have events that are asked for.
+// wants reports whether an entry may contain selected events.
 func (q Query) wants(s slot) bool {
 	return q.Name == "" || s.subject == anySubject || s.subject == q.subject
 }

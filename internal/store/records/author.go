@@ -2,13 +2,13 @@ package records
 
 import "context"
 
-// Author is who made a change, and how.
+// Author identifies the origin of a change: the request, the user and the field manager.
 type Author struct {
 	// Verb is the request: apply, scale, …
 	Verb string
-	// Actor is who asked: a user of the host, an address with a token, a plugin.
+	// Actor made the request: a user of the host, an address with a token, a plugin.
 	Actor string
-	// Manager is the field manager that the change was made as.
+	// Manager is the field manager of the change.
 	Manager string
 }
 

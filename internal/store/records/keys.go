@@ -26,7 +26,7 @@ const (
 	ActualNetworkPrefix = "/actual/network/" // how nodes are connected to each other: that agent
 	CertsPrefix         = "/certs/"          // certificates and their keys, encrypted, and their locks: the proxies
 	CertFilesPrefix     = "/certs/files/"    // of these those without locks
-	// nodes that were asked for an image in vain: the controller of unanswered requests
+	// nodes that didn't answer a request for an image: the controller of unanswered requests
 	UnansweredPrefix = "/unanswered/"
 	LossesPrefix     = "/losses/" // when a node was lost lately: the controller of flapping nodes
 	AlivePrefix      = "/alive/"  // heartbeats, bound to a lease: that agent
@@ -180,7 +180,7 @@ func ClusterReportKey(r api.Ref) string { return ActualObjectsPrefix + refPath(r
 // LabKey returns the key of what people have asked of a lab.
 func LabKey(r api.Ref) string { return LabsPrefix + refPath(r) }
 
-// UnansweredKey returns the key of which nodes were asked in vain for an object's image.
+// UnansweredKey returns the key of the list of nodes that didn't answer a request for an object's image.
 func UnansweredKey(r api.Ref) string { return UnansweredPrefix + refPath(r) }
 
 // NameKey returns the key of the claim of <scope>-<name>. Its value is the Ref of the owner.

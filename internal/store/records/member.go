@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Member says which machine a node's name is of. Certificates of others are refused.
+// Member is the machine that a node's name belongs to. Certificates of other machines are refused.
 type Member struct {
 	// UID is the machine's; empty for the node of a server, and once the node was removed.
 	UID string `json:"uid,omitempty"`

@@ -29,11 +29,11 @@ type Holding struct {
 	// Knows are the fingerprints of the keys that it takes; Uses is of the one that it uses itself.
 	Knows []string `json:"knows"`
 	Uses  string   `json:"uses"`
-	// Next says what to do, if it gets no further by itself.
+	// Next is the next step if the rotation doesn't progress by itself.
 	Next string `json:"next,omitempty"`
 }
 
-// Holdings are what a server says of each key, by its name.
+// Holdings maps the name of each key to a server's report on it.
 type Holdings map[string]Holding
 
 // Rotation reads the replacement of a key.

@@ -15,7 +15,7 @@ func (u Unanswered) Of(request api.ImageRequest) bool {
 	return u.OwnerUID == request.OwnerUID && u.Image == request.Image && u.Nonce == request.Nonce
 }
 
-// Unanswered reads which nodes were asked in vain for an object's image.
+// Unanswered reads the nodes that didn't answer a request for an object's image.
 func (s Snapshot) Unanswered(ref api.Ref) Read[Unanswered] {
 	return get[Unanswered](s, UnansweredKey(ref))
 }

@@ -9,7 +9,7 @@ import (
 	"filippo.io/age"
 )
 
-// Recipients are who can open what is sealed for them. The zero value is nobody.
+// Recipients are the keys that can open a file encrypted for them. The zero value has no keys.
 type Recipients struct{ list []age.Recipient }
 
 // Identities open what was sealed for one of them. The zero value opens nothing.

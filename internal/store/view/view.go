@@ -50,8 +50,8 @@ type Aside struct {
 
 // Change is one record that changed.
 type Change struct {
-	// Revision is that of the commit. After the view had to list again it is that listing's revision, for everything it
-	// had missed.
+	// Revision is the revision of the commit. After the view had to list again, it is the revision of that listing,
+	// for every missed change.
 	Revision int64
 	Key      string
 	// Old and New are decoded, nil if absent. New is nil, without Deleted, if the new value doesn't decode.

@@ -67,7 +67,7 @@ func (v *View) Watch(ctx context.Context, o WatchOptions) *Watch {
 // Changes delivers one slice per commit; it must not be modified. The channel is closed at the end.
 func (w *Watch) Changes() <-chan []Change { return w.changes }
 
-// Err says why Changes was closed: ErrGone, or the context's error. Valid after the close.
+// Err returns the reason why Changes was closed: ErrGone, or the context's error. It is valid after the close.
 func (w *Watch) Err() error { return w.err }
 
 // deliver sends the backlog, then what is offered.

@@ -40,9 +40,9 @@ type Recipe struct {
 	Bases []string
 	// Unclear are the base images, as they are written, for which an engine may take another one than is in Bases.
 	Unclear []string
-	// BuildKit is why only BuildKit can build it; nil if the classic builder can as well.
+	// BuildKit is the reason why only BuildKit can build it; nil if the classic builder can too.
 	BuildKit *BuildKitError
-	// Why says in a sentence why this was decided.
+	// Why is a sentence with the reason for this decision.
 	Why string
 }
 

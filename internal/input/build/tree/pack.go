@@ -38,7 +38,7 @@ type Packed struct {
 // TooLargeError means that a tree exceeds a limit.
 type TooLargeError struct {
 	Max int64
-	// File is where the limit was exceeded.
+	// File is the file at which the limit was exceeded.
 	File string
 }
 

@@ -36,7 +36,7 @@ type Options struct {
 	Trees func(ctx context.Context, digest string) (io.ReadCloser, error)
 	// Secrets returns the values of the secrets that the build of an object names.
 	Secrets func(ctx context.Context, owner api.Ref) (map[string]string, error)
-	// Folder is where trees are unpacked while they are built.
+	// Folder holds the unpacked trees during their build.
 	Folder string
 	// BuildLogs takes the output of builds.
 	BuildLogs *buildlog.Logs

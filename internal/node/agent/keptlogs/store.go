@@ -46,7 +46,7 @@ const (
 	halfway = ".new-" // what a file is called until it is whole
 )
 
-// names are those of the files, and of those that were half written at a crash.
+// names matches the names of the files, including those of half-written files after a crash.
 var names = pattern.Lazy(`^([0-9a-f]{64}\.log|\.new-[0-9]+)$`)
 
 // Open reads what a folder holds. It removes files of its own that it can't read.

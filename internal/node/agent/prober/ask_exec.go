@@ -67,8 +67,8 @@ func (q *questions) kill(ctx context.Context, a Attempt, command runtime.Exec, t
 // counting.
 func stripped(err error) error { return errors.New(err.Error()) }
 
-// notRunning converts errors that say nothing about the container: one that is just ending can't be probed, nor can an
-// engine that doesn't answer in time.
+// notRunning converts errors that don't concern the program: the container is just ending, or the engine doesn't
+// answer in time.
 func notRunning(err error) error {
 	var rejected *runtime.RejectedError
 	if errors.As(err, &rejected) && rejected.Reason == "NotRunning" || errors.Is(err, context.DeadlineExceeded) {

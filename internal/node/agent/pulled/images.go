@@ -205,7 +205,7 @@ func refer(ctx context.Context, images []pulled.Image, referred Referred) error 
 	return nil
 }
 
-// names are what an image may be referred to by. A reference that names another image by now says nothing of this one.
+// names returns the references of an image. A reference that now names another image isn't one of them.
 func names(image pulled.Image) []string {
 	out := append([]string{image.ID}, image.Digests...)
 	if image.Named {

@@ -70,7 +70,7 @@ type issuer struct {
 
 // State is the state of a host's certificate.
 type State struct {
-	// NotAfter is when the certificate expires; zero if there is none.
+	// NotAfter is the certificate's expiry; zero without a certificate.
 	NotAfter time.Time
 	// Error is the error of the last attempt, empty if it succeeded. At is the time of that attempt.
 	Error string

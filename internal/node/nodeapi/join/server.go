@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/node/nodeapi/authority"
 )
 
-// serverPath is where servers join.
+// serverPath is the path at which servers join.
 const serverPath = "/server/v1/join"
 
 // Server is a server that joins: its name, and the URL where the other servers reach its store; none if that is an

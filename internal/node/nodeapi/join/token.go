@@ -77,7 +77,7 @@ type Applicant struct {
 
 // Standing holds what the store knows of an applicant's token and name.
 type Standing struct {
-	// Token is nil if there is none of the applicant's id.
+	// Token is nil if no token has the applicant's id.
 	Token *api.JoinTokenInfo
 	Hash  []byte
 	// Held is set if a machine has the node's name; Alive if it answers. Token and key are those with which it joined.

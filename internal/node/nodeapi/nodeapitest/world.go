@@ -37,7 +37,7 @@ type World struct {
 	Store   store.Store
 	View    *view.View
 	Blobs   map[string]string
-	// Images are those of nodes: the content by node/image.
+	// Images maps node/image to the image's content.
 	Images map[string]string
 	// certificates is the whole storage of certificates; leases knows how long each lease lasts.
 	certificates certmagic.Storage

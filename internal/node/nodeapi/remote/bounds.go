@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/platform/limit"
 )
 
-// bounds are what each node has of a handler at once, and all of them: see boundary.
+// bounds limits the concurrent uses of each handler, per node and in total: see boundary.
 type bounds struct {
 	requests, reports, downloads, callbacks, locks *limit.Places
 
@@ -100,7 +100,7 @@ func (b *bounds) readReport(id string, w http.ResponseWriter, r *http.Request, i
 	}}.Read(w, r, into)
 }
 
-// stream is the one stream of a node.
+// stream is the single stream of a node.
 type stream struct {
 	free chan struct{} // holds an element while there is none
 	end  *func()       // of the newest

@@ -116,7 +116,7 @@ func (c *Client) Alive(ctx context.Context, ttl time.Duration) error {
 	return err
 }
 
-// instant is when something was done last. The zero value is never.
+// instant is the time of the last activity. The zero value means never.
 type instant struct{ at atomic.Int64 }
 
 // passed sets it to now, and reports true, unless it was less than a time ago.

@@ -11,11 +11,11 @@ import (
 	"tend.dev/tend/internal/node/nodeapi/wire"
 )
 
-// Trust is which of the cluster's authorities a node has, by their fingerprints. The zero value says nothing.
+// Trust holds the fingerprints of the cluster's authorities that a node has. The zero value means unknown.
 type Trust struct {
-	// Roots are those by which it judges servers.
+	// Roots are the authorities by which it verifies servers.
 	Roots []string
-	// Issuer is that of its own certificate.
+	// Issuer is the issuer of its own certificate.
 	Issuer string
 }
 
@@ -54,7 +54,7 @@ func trustIn(query url.Values) (has Trust, err error) {
 
 // state holds what a node checks before it answers the server's requests.
 type state struct {
-	// Paused is why the server changes nothing; empty if it isn't paused.
+	// Paused is the reason of the server's pause; empty if it isn't paused.
 	Paused string `json:"paused,omitempty"`
 	// Servers are the addresses of the servers that take nodes.
 	Servers []string `json:"servers,omitempty"`

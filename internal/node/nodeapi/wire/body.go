@@ -117,8 +117,8 @@ func Write(w http.ResponseWriter, value any) error {
 	return json.NewEncoder(w).Encode(value)
 }
 
-// Copy answers with bytes. The length isn't announced: if they end early, so does the connection's stream, for a normal
-// end would be taken for theirs. So it does if the other end stops reading.
+// Copy answers with the content, without announcing its length. If the content ends early or the other end stops
+// reading, Copy aborts the connection's stream, since the receiver would take a normal end for the end of the content.
 func Copy(w http.ResponseWriter, content io.Reader) {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	if _, err := io.Copy(read{w, http.NewResponseController(w)}, content); err != nil {

@@ -24,7 +24,7 @@ type paths struct {
 	asked map[string]*answer
 }
 
-// answer says where a path leads.
+// answer is the target of a path.
 type answer struct {
 	there chan struct{} // closed once it is known
 	to    string

@@ -17,7 +17,7 @@ import (
 // places gives each place where data is one name, whichever way it is mounted: the folder in which the engine keeps a
 // volume is the volume, a volume of the local driver that binds a folder is the folder, and a link is its target.
 type places struct {
-	// local says that the engine's folders are those of this machine.
+	// local is set if the engine's folders are folders of this machine.
 	local bool
 	// volumes are the volumes by the folder in which the engine keeps them.
 	volumes map[string]string

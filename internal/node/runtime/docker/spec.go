@@ -29,7 +29,7 @@ type request struct {
 	client.ContainerCreateOptions
 	endpoints []endpoint
 	legacy    legacyFields
-	// nodeNamed says that the first of the extra hosts is the node's name, which Tend added.
+	// nodeNamed is set if the first extra host is the node's name, added by Tend.
 	nodeNamed bool
 	// shared are the names that containers of other nodes may have too.
 	shared []string

@@ -24,7 +24,7 @@ type Report struct {
 	Objects map[api.Kind]int `json:"objects"`
 	// Running are the runs that had not ended, as kind/scope/name and id.
 	Running []string `json:"running,omitempty"`
-	// Nodes are those that the store knows.
+	// Nodes lists the nodes that the store knows.
 	Nodes []string `json:"nodes,omitempty"`
 }
 

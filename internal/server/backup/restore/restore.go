@@ -63,7 +63,7 @@ func (o Options) withDefaults() (Options, error) {
 // Result says what a restore did.
 type Result struct {
 	Report
-	// Aside is where the files are that were replaced; empty if there were none.
+	// Aside is the folder with the replaced files; empty if none were replaced.
 	Aside string
 }
 
@@ -175,7 +175,7 @@ func (o Options) stageStore(snapshot string, manifest backup.Manifest) error {
 type plan struct {
 	Data    string `json:"data"`
 	Cluster string `json:"cluster"`
-	// Aside is where the replaced files go.
+	// Aside is the folder for the replaced files.
 	Aside string `json:"aside"`
 }
 

@@ -12,7 +12,7 @@ type Line struct {
 	Stream string    `json:"stream"`
 	Time   time.Time `json:"time"`
 	Text   string    `json:"text"`
-	// Part says that the next line of the stream continues this one.
+	// Part is set if the next line of the stream continues this one.
 	Part bool `json:"part,omitempty"`
 }
 

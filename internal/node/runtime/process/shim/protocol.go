@@ -27,7 +27,7 @@ type request struct {
 
 // Message is a message of a shim.
 type Message struct {
-	// Ready says that the first start is over. If it failed, Error says why.
+	// Ready is set once the first start is over. If it failed, Error is the reason.
 	Ready bool   `json:"ready,omitempty"`
 	Error string `json:"error,omitempty"`
 	// Reason is the reason of the failure as a CamelCase word.

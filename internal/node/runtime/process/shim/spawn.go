@@ -64,7 +64,7 @@ func Spawn(dir string, env []string) (*Child, error) {
 	return child, nil
 }
 
-// StartError says why a program could not be started.
+// StartError is the reason why a program could not be started.
 type StartError struct{ Reason, Text string }
 
 func (e *StartError) Error() string { return e.Text }

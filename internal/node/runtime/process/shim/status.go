@@ -21,9 +21,9 @@ type Status struct {
 	ExitCode     int           `json:"exitCode"`
 	OOMKilled    bool          `json:"oomKilled,omitempty"`
 	RestartCount int           `json:"restartCount,omitempty"`
-	// Error says why the last start failed.
+	// Error is the reason why the last start failed.
 	Error string `json:"error,omitempty"`
-	// Abandoned says that the shim ended without recording it. ReadStatus sets it; it is never stored.
+	// Abandoned is set if the shim ended without recording the program's end. ReadStatus sets it; it is never stored.
 	Abandoned bool `json:"-"`
 }
 
