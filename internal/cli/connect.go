@@ -96,7 +96,7 @@ func takes(least, most int) cobra.PositionalArgs {
 		case len(args) > most && cmd.HasAvailableSubCommands():
 			return unknownSubcommand(cmd, args[most])
 		case len(args) > most:
-			return fmt.Errorf("%q is too much: want %s\n  `%s --help` has examples", args[most],
+			return fmt.Errorf("%q is one argument too many: want %s\n  `%s --help` has examples", args[most],
 				cmd.UseLine(), cmd.CommandPath())
 		}
 		return nil
@@ -108,5 +108,5 @@ func tooMuch(cmd string, rest []string) error {
 	if len(rest) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%q is too much: an object is named as KIND SCOPE/NAME or SCOPE/NAME\n  `tend %s --help` has examples", rest[0], cmd)
+	return fmt.Errorf("%q is one argument too many: an object is named as KIND SCOPE/NAME or SCOPE/NAME\n  `tend %s --help` has examples", rest[0], cmd)
 }

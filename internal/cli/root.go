@@ -21,9 +21,7 @@ type app struct {
 
 // Command returns the tree of all commands, for what describes them.
 func Command() *cobra.Command {
-	root := newRoot(streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
-	root.InitDefaultCompletionCmd()
-	return root
+	return newRoot(streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
 }
 
 func newRoot(s streams) *cobra.Command {
@@ -55,6 +53,12 @@ func newRoot(s streams) *cobra.Command {
 	flags.StringVarP(&a.output, "output", "o", "", "output `FORMAT`: "+strings.Join(formats, ", "))
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	a.addCommands(root)
+	root.InitDefaultCompletionCmd()
+	for _, command := range root.Commands() {
+		if command.Name() == "completion" {
+			command.Args = nil // refuseUnknown says which shells there are
+		}
+	}
 	refuseUnknown(root)
 	withHelp(root)
 	a.completions(root)

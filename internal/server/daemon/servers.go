@@ -153,8 +153,9 @@ func serverMeant(name string, members []etcd.Member) string {
 // removeServer takes a server out of the cluster.
 func (d *daemon) removeServer(ctx context.Context, name string) error {
 	if !d.several() {
-		return &api.Problem{Status: http.StatusConflict, Detail: "this cluster's store has no servers that could be removed",
-			Next: "tend servers"}
+		return &api.Problem{Status: http.StatusConflict,
+			Detail: "this server is the only one: its store has no others that could go on without it",
+			Next:   "to replace it, join another server first (tend nodes add --server)"}
 	}
 	if d.etcd == nil {
 		return &api.Problem{Status: http.StatusConflict,
