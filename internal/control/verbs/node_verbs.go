@@ -43,8 +43,8 @@ var (
 		Commands: []verb.Command{{
 			Path: "nodes ingress", Use: "NODE on|off", Short: "let a node serve ingresses, or no longer",
 			Long: "Let a node serve ingresses, or no longer. A node that serves them holds the TLS keys of the hosts that ingresses declare;\n" +
-				"one that doesn't gets none, and its proxy answers nothing. The nodes of servers serve unless this says otherwise, a machine\n" +
-				"that joins only if its token was made with --ingress.",
+				"one that doesn't gets none, and answers at ports of every node alone. The nodes of servers serve unless this says\n" +
+				"otherwise, a machine that joins only if its token was made with --ingress.",
 			Example: "  tend nodes ingress worker-1 on\n  tend nodes ingress worker-1 off",
 			Rest:    1, Least: 1,
 			Read: verb.Reads(func(_ string, rest []string, in *servesInput) error {
