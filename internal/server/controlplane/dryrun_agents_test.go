@@ -3,6 +3,7 @@ package controlplane
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"pgregory.net/rapid"
@@ -139,4 +140,9 @@ func (w *dryWorld) ask(rt *rapid.T) {
 		more := time.Duration(w.snapshot().Revision()%50) * time.Minute
 		w.put(rt, records.LabKey(lab.Ref()), api.LabOrders{OwnerUID: lab.Metadata.UID, Extended: more})
 	}
+}
+
+func statusOf(key string) api.Ref {
+	ref, _, _ := records.ParseRef(strings.TrimPrefix(key, records.StatusPrefix))
+	return ref
 }
