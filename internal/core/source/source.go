@@ -85,7 +85,8 @@ func (s State) Status(object api.Object, revision int64, before api.SyncStatus, 
 	default:
 		ready.Status, ready.Reason = api.ConditionTrue, api.ReasonApplied
 		ready.Message = fmt.Sprintf("%s applied: %s", Short(s.Applied.Revision), objects(len(s.Applied.Objects)))
-		next = s.applied(next)
+		next = s.Applied.Into(next)
+		next.Fetched, next.Objects = "", len(s.Applied.Objects)
 	}
 	next.ObservedGeneration, next.ObservedRevision = object.Metadata.Generation, revision
 	if spec, err := api.DecodeSpec[api.SyncSpec](object); err == nil {
@@ -100,16 +101,16 @@ func (s State) Status(object api.Object, revision int64, before api.SyncStatus, 
 	return next
 }
 
-// applied adds a good apply to a status. One that changed nothing of the revision that was applied before leaves no
-// trace.
-func (s State) applied(next api.SyncStatus) api.SyncStatus {
-	if a := s.Applied; a.Revision != next.Revision || len(a.Changes) > 0 {
-		shown := min(len(a.Changes), api.MaxSyncChanges)
-		next.Revision, next.AppliedAt = a.Revision, a.At
-		next.Changes, next.More = a.Changes[:shown:shown], len(a.Changes)-shown
+// Into adds what an apply did to a status. One that was refused, or that changed nothing of the revision that was
+// applied before, leaves no trace.
+func (a Applied) Into(status api.SyncStatus) api.SyncStatus {
+	if a.Fault != nil || a.Revision == status.Revision && len(a.Changes) == 0 {
+		return status
 	}
-	next.Fetched, next.Objects = "", len(s.Applied.Objects)
-	return next
+	shown := min(len(a.Changes), api.MaxSyncChanges)
+	status.Revision, status.AppliedAt = a.Revision, a.At
+	status.Changes, status.More = a.Changes[:shown:shown], len(a.Changes)-shown
+	return status
 }
 
 // Short returns a revision as people read it.

@@ -65,13 +65,14 @@ type known struct {
 	state source.State
 }
 
-// polled says what came of a poll, and applied of an apply. begun holds what was known when it began.
+// polled says what came of a poll, and applied of an apply: of the sync with uid, when begun was known of it.
 type (
 	polled struct {
 		revision string
 		fault    *source.Error
 	}
 	applied struct {
+		uid   string
 		begun known
 		source.Applied
 	}
@@ -98,15 +99,19 @@ func (c *syncs) step(o control.Observation) (control.Step, error) {
 			memo.state.Revision = p.revision
 		}
 	}
-	if a, ok := control.Answer[applied](o, callApply); ok && a.begun.poll == poll {
+	before := control.Before[api.SyncStatus](o)
+	since := before
+	switch a, ok := control.Answer[applied](o, callApply); {
+	case ok && a.begun.poll == poll:
 		memo.state.Applied, memo.state.AppliedPoll = &a.Applied, a.begun.state.Polls
+	case ok && a.uid == o.Object.Value.Metadata.UID: // the sync was changed or asked for a poll since the apply began
+		since = a.Applied.Into(before)
 	}
 	state := memo.state
 	_, state.Applying = o.Going[callApply]
 	state.Drifted = drifted(o.Snapshot, state.Applied)
-	before := control.Before[api.SyncStatus](o)
 	next := control.Step{
-		Status: state.Status(*o.Object.Value, o.Object.Modified, before, o.Now),
+		Status: state.Status(*o.Object.Value, o.Object.Modified, since, o.Now),
 		Calls:  []control.Call{{Name: poll, Text: text(*o.Object.Value, before)}}, Memo: memo,
 	}
 	next.Log = func(log *slog.Logger) { report(log, before, next.Status.(api.SyncStatus)) }

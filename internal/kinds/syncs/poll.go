@@ -17,7 +17,7 @@ import (
 // call polls a sync until it is cancelled, or applies what was fetched for it.
 func (c *syncs) call(ctx context.Context, object records.Read[api.Object], call control.Call) any {
 	if begun, ok := call.Request.(known); ok {
-		return applied{begun, c.apply(ctx, *object.Value)}
+		return applied{object.Value.Metadata.UID, begun, c.apply(ctx, *object.Value)}
 	}
 	c.sweep.Do(func() {
 		var uids []string

@@ -193,38 +193,6 @@ func TestAnAppliedSyncIsClean(t *testing.T) {
 	})
 }
 
-// TestAChangedSyncTakesNoAnswerOfTheOneBefore: its apply begins when that of the one before has ended, whose answer is
-// not its own; also where it was deleted meanwhile.
-func TestAChangedSyncTakesNoAnswerOfTheOneBefore(t *testing.T) {
-	for name, deleted := range map[string]bool{"changed": false, "made again": true} {
-		t.Run(name, func(t *testing.T) {
-			inHarness(t, func(h *harness) {
-				release, uid := make(chan source.Applied), "uid-a"
-				h.behave("/a", has("old"), func(context.Context) source.Applied { return <-release })
-				h.declare("a", "uid-a")
-				h.want("declared", "[0s keep [uid-a] 0s poll /a 0s apply /a]")
-				if deleted {
-					h.write(records.NewTxn("test").Delete(records.ObjectKey(refTo("a"))))
-					h.want("deleted", "[0s drop uid-a]")
-					uid = "uid-b"
-				}
-				h.behave("/a", has("new"), func(context.Context) source.Applied { return <-release })
-				h.declare("a", uid)
-				h.want("declared otherwise", "[0s poll /a]")
-				release <- source.Applied{Revision: "old"}
-				h.want("the one before has ended", "[0s apply /a]")
-				if got := h.status("a"); got != "Fetching " {
-					t.Errorf("status %s by an answer of the one before", got)
-				}
-				release <- source.Applied{Revision: "new"}
-				if got := h.status("a"); got != "Applied new" {
-					t.Errorf("status %s", got)
-				}
-			})
-		})
-	}
-}
-
 // TestAnotherServerWritesNothingNew: after the loss of a term another server polls and applies, and the status stays.
 func TestAnotherServerWritesNothingNew(t *testing.T) {
 	inHarness(t, func(h *harness) {
