@@ -24,7 +24,7 @@ type Call struct {
 	// without a limit, a call doesn't count.
 	Host string
 	// Limit bounds it. 0 is a call that lasts until a step is committed without it: it answers only what it says, and
-	// is repeated after a panic. It begins when the one before of its object, of another name, has ended.
+	// is repeated after a panic. It begins with the first step that observes no other one to end.
 	Limit time.Duration
 	// Request holds what Kind.Call needs to make it.
 	Request any
@@ -101,11 +101,14 @@ func (c *Shell) follow(ctx context.Context, key reconciler.Key, o Observation, s
 		delete(c.outside.memos, key)
 	}
 	c.outside.mu.Unlock()
-	for _, name := range step.dropped(o) {
+	dropped := step.dropped(o)
+	for _, name := range dropped {
 		c.outside.Cancel(key, name)
 	}
 	for _, call := range step.Calls {
-		if _, going := o.Going[call.Name]; !going {
+		_, going := o.Going[call.Name]
+		waits := call.Limit == 0 && len(dropped) > 0 // their end reconciles the object
+		if !going && !waits {
 			c.begin(ctx, key, o, call)
 		}
 	}

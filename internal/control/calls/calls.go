@@ -62,7 +62,7 @@ type Work struct {
 	// Host is whom it is made to. Without one it takes no share of any.
 	Host string
 	// Limit bounds it. 0 is a call that lasts until Cancel: it takes no share of the host, answers only what it says,
-	// and is repeated after a panic. It begins when the one before of its key, of another name, has ended.
+	// and is repeated after a panic.
 	Limit time.Duration
 	// Do makes the call, and returns when its context ends. What it says is an answer before the end, in place of the
 	// one before. Failed returns the answer of one that panicked.
@@ -129,7 +129,7 @@ func (c *Calls) Begin(call Work) bool {
 	case wake == nil:
 		c.early[call.Key] = true
 		return false
-	case going || call.shares() && !c.admit(call) || call.Limit == 0 && s.lasts():
+	case going || call.shares() && !c.admit(call):
 		return false
 	}
 	limit := call.Limit
@@ -193,16 +193,6 @@ func (c *Calls) said(call Work, answer any) {
 func (c *Calls) answer(call Work, value any) {
 	c.answers++
 	c.keys[call.Key].Answers[call.Name] = Answer{Value: value, number: c.answers}
-}
-
-// lasts reports whether a call without a limit is under way.
-func (s *State) lasts() bool {
-	for _, going := range s.Going {
-		if going.Lasts {
-			return true
-		}
-	}
-	return false
 }
 
 // ended keeps an answer and returns the keys to reconcile: the call's own and those that waited for the host.
