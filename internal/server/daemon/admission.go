@@ -18,6 +18,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/membership"
 	"tend.dev/tend/internal/node/nodeapi/join"
+	"tend.dev/tend/internal/platform/version"
 	"tend.dev/tend/internal/store/etcd"
 	"tend.dev/tend/internal/store/records"
 )
@@ -74,6 +75,9 @@ func (d *daemon) checkApplicant(ctx context.Context, a join.Applicant, who join.
 	}
 	rotated := d.rotation.Running()
 	switch {
+	case who.Schema != "" && who.Schema != schemaVersion:
+		return refusedServer(fmt.Sprintf("the Tend of the server that joins knows the store's schema %.16s, the cluster's is %s",
+			who.Schema, schemaVersion), "install the version of the servers that run on it: tend servers")
 	case rotated != "":
 		return refusedServer("the key "+rotated+" is being rotated: no server joins meanwhile", "wait for its end: tend keys")
 	case d.external != nil && who.URL != "":
@@ -99,6 +103,15 @@ func (d *daemon) checkApplicant(ctx context.Context, a join.Applicant, who join.
 		}
 	}
 	return d.reaches(ctx, who)
+}
+
+// versions returns the versions of the servers that run.
+func (d *daemon) versions() []string {
+	out := []string{version.Version}
+	for _, presence := range d.presences() {
+		out = append(out, presence.Version)
+	}
+	return out
 }
 
 // mayJoin returns an error if a server is in the way of one that joins; etcd.ErrMember if it is not for long.

@@ -84,8 +84,7 @@ func (d *daemon) joinExternal(ctx context.Context) error {
 		return err
 	}
 	d.Logger.InfoContext(ctx, "joining the servers of a cluster", "through", server, "server", d.Name)
-	given, err := join.JoinServer(ctx, nil, server, d.Token,
-		join.Server{Name: d.Name, Node: d.ownName(), Keys: keysSum(d.Root)})
+	given, err := join.JoinServer(ctx, nil, server, d.Token, d.asServer(d.Name))
 	if err != nil {
 		return err
 	}

@@ -147,6 +147,7 @@ func (d *daemon) enterOnce(ctx context.Context, a join.Applicant) (authority.Mac
 	if err != nil {
 		return authority.Machine{}, err
 	}
+	is.Version = membership.CheckAgentVersion(a.Version, d.versions())
 	again, refused := join.Decide(is, a, d.Now())
 	switch {
 	case refused != nil:
@@ -253,7 +254,9 @@ func (d *daemon) mayUse(
 	if err != nil {
 		return token, false, err
 	}
-	again, refused := join.Decide(ofToken(token), a, d.Now())
+	is := ofToken(token)
+	is.Version = membership.CheckServerVersion(a.Version, d.versions())
+	again, refused := join.Decide(is, a, d.Now())
 	if refused != nil {
 		return token, false, refused
 	}

@@ -17,6 +17,7 @@ import (
 	"tend.dev/tend/internal/node/peer"
 	"tend.dev/tend/internal/platform/portowner"
 	"tend.dev/tend/internal/platform/recovery"
+	"tend.dev/tend/internal/platform/version"
 	"tend.dev/tend/internal/server/controlplane"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/etcd"
@@ -32,7 +33,8 @@ func (d *daemon) joinServers(ctx context.Context, settings *peer.Settings) error
 	if err != nil {
 		return err
 	}
-	who := join.Server{Name: settings.Name, URL: settings.URL, Node: d.ownName(), Keys: keysSum(d.Root)}
+	who := d.asServer(settings.Name)
+	who.URL = settings.URL
 	stop, err := echo(settings.Listen, &who)
 	if err != nil {
 		return err
@@ -49,6 +51,12 @@ func (d *daemon) joinServers(ctx context.Context, settings *peer.Settings) error
 	}
 	settings.Members = given.Members
 	return peer.Keep(d.peersFolder(), given.Peers)
+}
+
+// asServer describes this server to the one that it joins at.
+func (d *daemon) asServer(name string) join.Server {
+	return join.Server{Name: name, Node: d.ownName(), Keys: keysSum(d.Root), Version: version.Version,
+		Schema: schemaVersion}
 }
 
 // keysSum returns the hash of the keys that a root has; nil if it has none.

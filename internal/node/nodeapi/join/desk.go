@@ -35,10 +35,12 @@ type Desk struct {
 	Admit func(ctx context.Context, a Applicant, who Server) (Admission, error)
 }
 
-// request is the request of a machine: its certificate request in DER, and to join also its token and its name.
+// request is the request of a machine: its certificate request in DER, and to join also its token, its name, and the
+// Tend that it runs.
 type request struct {
 	Token   string `json:"token,omitempty"`
 	Node    string `json:"node,omitempty"`
+	Version string `json:"version,omitempty"`
 	Request []byte `json:"request"`
 }
 
@@ -110,7 +112,7 @@ func (d Desk) join(r *http.Request, asked request) (answer, error) {
 	if err != nil {
 		return answer{}, fmt.Errorf("%w: %w", wire.ErrBadRequest, err)
 	}
-	machine, err := d.Enter(r.Context(), Applicant{Secret: secret, Name: asked.Node, Key: key})
+	machine, err := d.Enter(r.Context(), Applicant{Secret: secret, Name: asked.Node, Key: key, Version: asked.Version})
 	if err != nil {
 		return answer{}, err
 	}

@@ -18,6 +18,7 @@ import (
 	"tend.dev/tend/internal/node/nodeapi/authority"
 	"tend.dev/tend/internal/node/nodeapi/wire"
 	"tend.dev/tend/internal/platform/pki"
+	"tend.dev/tend/internal/platform/version"
 )
 
 // Membership holds what a machine has of its cluster.
@@ -76,6 +77,8 @@ func Cut(err error) bool {
 
 // Machine is a machine that joins: the key of its certificate, and the request for it.
 type Machine struct {
+	// Version is the Tend that it runs.
+	Version string
 	key     *ecdsa.PrivateKey
 	request []byte
 }
@@ -83,7 +86,7 @@ type Machine struct {
 // NewMachine makes the key of a machine.
 func NewMachine() (Machine, error) {
 	key, request, err := authority.NewRequest()
-	return Machine{key, request}, err
+	return Machine{Version: version.Version, key: key, request: request}, err
 }
 
 // Join makes this machine a node of the cluster that the token is of. The same machine may repeat it, if the answer was
@@ -97,7 +100,7 @@ func (m Machine) Join(ctx context.Context, dial Dial, server, token, node string
 		ForceAttemptHTTP2: true, DialContext: dial}
 	defer transport.CloseIdleConnections()
 	given, err := ask[answer](ctx, &http.Client{Transport: transport}, server+joinPath,
-		request{Token: token, Node: node, Request: m.request})
+		request{Token: token, Node: node, Version: m.Version, Request: m.request})
 	if err != nil {
 		return Membership{}, fmt.Errorf("join the cluster at %s: %w", server, err)
 	}

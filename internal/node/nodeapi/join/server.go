@@ -25,6 +25,10 @@ type Server struct {
 	Echo string `json:"echo,omitempty"`
 	// Keys is the hash of the keys that its root has; empty if it has none.
 	Keys []byte `json:"keys,omitempty"`
+	// Version is the Tend that it runs, Schema the layout of the store that this one reads and writes. Empty if it
+	// doesn't say.
+	Version string `json:"version,omitempty"`
+	Schema  string `json:"schema,omitempty"`
 }
 
 // Admission holds what a server gets when it joins. All of it but the URLs and the uid is secret.
@@ -62,7 +66,7 @@ func (d Desk) joinServer(r *http.Request, asked serverRequest) (Admission, error
 			Detail: "this server's store has no listener for other servers",
 			Next:   "start it again with --peer-listen HOST:PORT; what runs goes on meanwhile"}
 	}
-	return d.Admit(r.Context(), Applicant{Secret: secret, Name: asked.Name}, asked.Server)
+	return d.Admit(r.Context(), Applicant{Secret: secret, Name: asked.Name, Version: asked.Version}, asked.Server)
 }
 
 // JoinServer asks a server to add another one to the cluster. It may be repeated. It returns a Problem if it is

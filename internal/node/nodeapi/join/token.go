@@ -73,6 +73,8 @@ type Applicant struct {
 	Name string
 	// Key is the hash of the public key with which a node asks.
 	Key string
+	// Version is the Tend that the machine runs; empty if it doesn't say.
+	Version string
 }
 
 // Standing holds what the store knows of an applicant's token and name.
@@ -83,8 +85,8 @@ type Standing struct {
 	// Held is set if a machine has the node's name; Alive if it answers. Token and key are those with which it joined.
 	Held, Alive        bool
 	HeldToken, HeldKey string
-	// Server refuses a name that a server has; nil if none does.
-	Server *membership.RefusalError
+	// Server refuses a name that a server has; nil if none does. Version refuses the Tend that the machine runs.
+	Server, Version *membership.RefusalError
 	// Ingress is set if the node of that name is declared to serve ingresses.
 	Ingress bool
 }
@@ -94,6 +96,10 @@ type Standing struct {
 func Decide(is Standing, a Applicant, now time.Time) (again bool, refused *api.Problem) {
 	if refused := Check(is, a, now); refused != nil {
 		return false, refused
+	}
+	if is.Version != nil {
+		return false, &api.Problem{Title: "VersionRefused", Status: http.StatusConflict, Detail: is.Version.Why,
+			Next: is.Version.Next}
 	}
 	if a.Secret.Server {
 		again = slices.Contains(is.Token.Used, a.Name)
