@@ -90,13 +90,21 @@ func sleep(args []string) int {
 	return 0
 }
 
-// await ends with code args[1], 0 by default, once the file args[0] exists: a test makes it when it is ready for the
-// end.
+// await ends with code args[1], 0 by default, once write has filled the file args[0] and has ended: a test does that
+// when it is ready for the end. The end of a container's first process kills the others, so the writer goes before it.
 func await(args []string) int {
-	for !exists(args[0]) {
+	for !filled(args[0]) {
 		time.Sleep(20 * time.Millisecond)
 	}
+	if file, err := os.Open(args[0]); err == nil {
+		_ = syscall.Flock(int(file.Fd()), syscall.LOCK_SH)
+	}
 	return number(args, 1)
+}
+
+func filled(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Size() > 0
 }
 
 func exists(path string) bool {
@@ -147,9 +155,19 @@ func eat(args []string) int {
 
 var eaten [][]byte
 
+// write fills the file args[0], which it keeps locked until it has ended.
 func write(args []string) int {
-	return code(os.WriteFile(args[0], []byte(strings.Join(args[1:], " ")), 0o644))
+	file, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return code(err)
+	}
+	_ = syscall.Flock(int(file.Fd()), syscall.LOCK_EX)
+	_, err = file.WriteString(strings.Join(args[1:], " "))
+	written = file
+	return code(err)
 }
+
+var written *os.File
 
 func cat(args []string) int {
 	data, err := os.ReadFile(args[0])
