@@ -7,7 +7,6 @@ import (
 	"net"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -15,10 +14,9 @@ import (
 // that is refused holds its requests for longer. A connection on which the pod spoke last rests after restTime: an
 // answer may pause for less.
 const (
-	earlyTime  = 5 * time.Second
-	lateTime   = 5 * time.Second
-	restTime   = 3 * time.Second
-	finishLook = 20 * time.Millisecond
+	earlyTime = 5 * time.Second
+	lateTime  = 5 * time.Second
+	restTime  = 3 * time.Second
 )
 
 // finish waits until the requests under way have ended, closes the listener, and waits for those that have begun
@@ -46,16 +44,49 @@ func (r *Relay) links() map[*link]bool {
 
 // await returns once none of the connections that count is there any more, or after a time.
 func (r *Relay) await(most time.Duration, counts func(*link) bool) {
-	for until := time.Now().Add(most); time.Now().Before(until); time.Sleep(finishLook) {
-		waits := false
-		for l := range r.links() {
-			if waits = waits || counts(l); l.last.rests(time.Now()) {
-				l.cut()
-			}
-		}
+	end := time.NewTimer(most)
+	defer end.Stop()
+	for {
+		waits, rest := r.look(counts, time.Now())
 		if !waits {
 			return
 		}
+		next := time.NewTimer(rest)
+		select {
+		case <-r.stirred:
+		case <-next.C:
+		case <-end.C:
+			return
+		}
+		next.Stop()
+	}
+}
+
+// look cuts the connections that rest. It returns whether one of the others counts, and after which time the next may
+// rest.
+func (r *Relay) look(counts func(*link) bool, now time.Time) (waits bool, next time.Duration) {
+	next = restTime
+	for l := range r.links() {
+		waits = waits || counts(l)
+		switch left, may := l.last.rests(now); {
+		case !may:
+		case left <= 0:
+			l.cut()
+		default:
+			next = min(next, left)
+		}
+	}
+	return waits, next
+}
+
+// stir has an end that is under way look at the connections once more.
+func (r *Relay) stir() {
+	if !r.finishing.Load() {
+		return
+	}
+	select {
+	case r.stirred <- struct{}{}:
+	default: // it will look
 	}
 }
 
@@ -68,6 +99,7 @@ type spoken struct {
 	when  time.Time
 	turns int  // of the caller
 	many  bool // it speaks HTTP/2
+	other bool // the pod has switched to another protocol
 }
 
 type speaker int
@@ -97,13 +129,14 @@ func (s *spoken) hear(text []byte) {
 	s.by, s.when = byCaller, time.Now()
 }
 
-// answers notes that the pod begins to say something, and reports whether that begins its answer.
-func (s *spoken) answers() bool {
+// answers notes that the pod begins to say a text, and reports whether that begins an answer of HTTP/1.1.
+func (s *spoken) answers(text []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	first := s.by == byCaller
+	first := s.by == byCaller && !s.other && bytes.HasPrefix(text, []byte("HTTP/1.1 "))
+	s.other = s.other || first && bytes.HasPrefix(text, []byte("HTTP/1.1 101"))
 	s.by, s.when = podAtIt, time.Now()
-	return first
+	return first && !s.other
 }
 
 // turn returns which request is under way, as a number; 0 before the first, and where that can't be known.
@@ -116,18 +149,20 @@ func (s *spoken) turn() int {
 	return s.turns
 }
 
-func (s *spoken) rests(now time.Time) bool {
+// rests returns the time after which the connection rests if nothing is said meanwhile: none if it does already. It may
+// not while the caller waits for an answer.
+func (s *spoken) rests(now time.Time) (left time.Duration, may bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.by == byPod && !s.many && now.Sub(s.when) >= restTime
+	return restTime - now.Sub(s.when), s.by == byPod && !s.many
 }
 
 // heard is the connection of a caller, of which is noted who speaks.
 type heard struct {
 	*tls.Conn
-	last      *spoken
-	http      bool
-	finishing *atomic.Bool
+	last  *spoken
+	http  bool
+	relay *Relay
 }
 
 // Read implements net.Conn.
@@ -135,6 +170,7 @@ func (h heard) Read(into []byte) (int, error) {
 	n, err := h.Conn.Read(into)
 	if n > 0 {
 		h.last.hear(into[:n])
+		h.relay.stir()
 	}
 	return n, err
 }
@@ -142,7 +178,7 @@ func (h heard) Read(into []byte) (int, error) {
 // Write implements net.Conn.
 func (h heard) Write(text []byte) (int, error) {
 	out := text
-	if h.last.answers() && h.http && h.finishing.Load() {
+	if h.last.answers(text) && h.http && h.relay.finishing.Load() {
 		out = closing(text)
 	}
 	n, err := h.Conn.Write(out)
@@ -153,11 +189,10 @@ func (h heard) Write(text []byte) (int, error) {
 	return min(n, len(text)), err
 }
 
-// closing returns the beginning of an answer so that its caller sends no other request on the connection. One that
-// isn't HTTP/1.1, or makes another protocol of it, stays as it is.
+// closing returns the beginning of an answer of HTTP/1.1 so that its caller sends no other request on the connection.
 func closing(answer []byte) []byte {
 	line, rest, whole := bytes.Cut(answer, []byte("\r\n"))
-	if !whole || !bytes.HasPrefix(line, []byte("HTTP/1.1 ")) || bytes.HasPrefix(line, []byte("HTTP/1.1 101")) {
+	if !whole {
 		return answer
 	}
 	return slices.Concat(line, []byte("\r\nConnection: close\r\n"), rest)

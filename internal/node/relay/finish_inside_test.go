@@ -2,6 +2,7 @@ package relay
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -27,14 +28,61 @@ func TestWhatRests(t *testing.T) {
 		var s spoken
 		s.say(byPod) // as a connection begins
 		test.says(&s)
-		if got := s.rests(s.when.Add(test.after)); got != test.want {
-			t.Errorf("%s: %v", name, got)
+		if left, may := s.rests(s.when.Add(test.after)); (may && left <= 0) != test.want {
+			t.Errorf("%s: %v, %s left", name, may, left)
 		}
 	}
 }
 
-// TestTheLastAnswer: an answer of HTTP/1.1 says that the connection ends, nothing else is changed.
+// TestAnEndWaitsNoLonger: it goes on the moment that the last connection ends, or has rested for long enough.
+func TestAnEndWaitsNoLonger(t *testing.T) {
+	for name, test := range map[string]struct {
+		does func(*Relay, *link)
+		want time.Duration
+	}{
+		"it ends":       {func(r *Relay, l *link) { time.Sleep(7 * time.Millisecond); r.end(l) }, 7 * time.Millisecond},
+		"it rests":      {func(*Relay, *link) {}, restTime},
+		"it never ends": {func(_ *Relay, l *link) { l.last.hear([]byte("GET")) }, lateTime},
+		"it is answered": {func(_ *Relay, l *link) {
+			l.last.hear([]byte("GET"))
+			time.Sleep(1100 * time.Millisecond)
+			l.last.say(byPod)
+		}, 1100*time.Millisecond + restTime},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := New(Options{})
+				l := &link{}
+				l.cut = func() { r.end(l) }
+				r.begin(l)
+				r.finishing.Store(true)
+				began := time.Now()
+				go test.does(r, l)
+				synctest.Wait()
+				if r.await(lateTime, func(*link) bool { return true }); time.Since(began) != test.want {
+					t.Errorf("it goes on after %s", time.Since(began))
+				}
+			})
+		})
+	}
+}
+
+// TestTheLastAnswer: an answer of HTTP/1.1 says that the connection ends, nothing else is changed, and nothing at all
+// once the pod has switched to another protocol.
 func TestTheLastAnswer(t *testing.T) {
+	last := func(s *spoken, text string) string {
+		s.hear([]byte("GET"))
+		if s.answers([]byte(text)) {
+			return string(closing([]byte(text)))
+		}
+		return text
+	}
+	var switched spoken
+	for _, text := range []string{"HTTP/1.1 101 Switching Protocols\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n"} {
+		if got := last(&switched, text); got != text {
+			t.Errorf("after a switch: %q", got)
+		}
+	}
 	for text, want := range map[string]string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok": "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
 		"HTTP/1.1 101 Switching Protocols\r\n\r\n":       "HTTP/1.1 101 Switching Protocols\r\n\r\n",
@@ -42,7 +90,7 @@ func TestTheLastAnswer(t *testing.T) {
 		"HTTP/1.1 200":                                   "HTTP/1.1 200",
 		"+OK\r\nHTTP/1.1 200 OK\r\n":                     "+OK\r\nHTTP/1.1 200 OK\r\n",
 	} {
-		if got := string(closing([]byte(text))); got != want {
+		if got := last(&spoken{}, text); got != want {
 			t.Errorf("%q: %q", text, got)
 		}
 	}

@@ -38,6 +38,7 @@ type Relay struct {
 	Options
 	limit     int // of connections
 	finishing atomic.Bool
+	stirred   chan struct{}
 
 	mu    sync.Mutex
 	open  map[*link]bool
@@ -73,7 +74,7 @@ func New(o Options) *Relay {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return &Relay{
 		Options: o, limit: connlimit.Within(connlimit.Files(), 4, mostLinks), open: map[*link]bool{},
-		tasks: map[string]*destination{},
+		tasks: map[string]*destination{}, stirred: make(chan struct{}, 1),
 	}
 }
 
@@ -131,7 +132,7 @@ func (r *Relay) serve(ctx context.Context, conn *tls.Conn) {
 	defer r.end(own)
 	defer to.Close()
 	defer context.AfterFunc(ctx, func() { _ = to.Close() })() // a pod that reads nothing holds up the end otherwise
-	heard := heard{conn, &own.last, own.asked.HTTP, &r.finishing}
+	heard := heard{conn, &own.last, own.asked.HTTP, r}
 	if pod, ok := to.(*net.TCPConn); ok {
 		Join(heard, pod)
 	} else {
@@ -235,6 +236,7 @@ func (r *Relay) end(l *link) {
 		close(to.over)
 		delete(r.tasks, l.asked.Task)
 	}
+	r.stir()
 }
 
 // Drained waits until no connection of another node leads to a task any more, or until ctx ends. Other nodes close
