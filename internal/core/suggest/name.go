@@ -3,6 +3,7 @@ package suggest
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -58,6 +59,19 @@ func Question(word string, known []string) string {
 		return fmt.Sprintf("did you mean %q?", name)
 	}
 	return ""
+}
+
+// Among asks whether one of a few names was meant; empty if there are none, or too many to choose from.
+func Among(names []string) string {
+	const few = 3
+	if len(names) == 0 || len(names) > few {
+		return ""
+	}
+	var quoted []string
+	for _, name := range names {
+		quoted = append(quoted, strconv.Quote(name))
+	}
+	return "did you mean " + strings.Join(quoted, " or ") + "?"
 }
 
 // Behind returns the question whether something was meant, to stand behind a message; empty if nothing was.

@@ -118,10 +118,52 @@ func (d *decoder) unknown(f field, known []property, path string) {
 		}
 	}
 	next := suggest.Question(f.key, names)
-	if here := elsewhere[f.key]; slices.Contains(names, here) {
+	switch here := elsewhere[f.key]; {
+	case slices.Contains(names, here):
 		next = fmt.Sprintf("did you mean %q?", here)
+	case next == "":
+		next = suggest.Among(d.deeper(f.key, known, mostDeeper))
 	}
 	d.fail(f.at, joinKey(path, f.key), next, "there is no %s %q", what, f.key)
+}
+
+// mostDeeper bounds how many blocks lie around a field that is suggested.
+const mostDeeper = 3
+
+// deeper returns the paths to the fields of a name in the blocks among some properties: those that lie in the fewest
+// blocks.
+func (d *decoder) deeper(name string, among []property, most int) (paths []string) {
+	type block struct {
+		path string
+		of   []property
+	}
+	level := []block{{"", among}}
+	for range most {
+		var next []block
+		for _, b := range level {
+			for _, p := range b.of {
+				if inner, is := structOf(p.of); is {
+					next = append(next, block{join(b.path, p.key(d.native)), properties(inner)})
+				}
+			}
+		}
+		for _, b := range next {
+			if slices.ContainsFunc(b.of, func(p property) bool { return p.key(d.native) == name && !(d.native && p.label) }) {
+				paths = append(paths, join(b.path, name))
+			}
+		}
+		if level = next; len(paths) > 0 {
+			return paths
+		}
+	}
+	return nil
+}
+
+func structOf(t reflect.Type) (reflect.Type, bool) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t, t.Kind() == reflect.Struct
 }
 
 func join(path, name string) string {
