@@ -33,3 +33,11 @@ func (b *Board) Refusals(snapshot records.Snapshot) map[string]placement.Refusal
 	_, d := b.plan(snapshot)
 	return d.refused
 }
+
+// Impossible returns why no node could take the pods that an object asks for, however much room there were; nothing if
+// one could.
+func (b *Board) Impossible(snapshot records.Snapshot, object api.Object) (refused placement.Refusal, ok bool) {
+	asks := demandOf(&api.Release{Kind: object.Kind, Spec: object.Spec}, &object)
+	b.at(snapshot, func(_ records.Snapshot, l *placement.Ledger) { refused, ok = l.Impossible(asks.Demand) })
+	return refused, ok
+}

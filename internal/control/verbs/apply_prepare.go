@@ -106,7 +106,7 @@ func (s *Service) prepareApply(
 	if err := decided.retry(snap, opts, now); err != nil {
 		return nil, err
 	}
-	decided.warn(snap, pruned, opts.DryRun)
+	s.warn(decided, snap, pruned, opts.DryRun)
 	decided.put(now, opts.Actor)
 	decided.answer(snap, m.images, now)
 	checkRegistries(snap, decided.next, pruned, found)

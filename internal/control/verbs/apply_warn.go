@@ -10,13 +10,14 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
 	"tend.dev/tend/internal/core/lab"
+	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/core/reference"
 	"tend.dev/tend/internal/core/volumes"
 	"tend.dev/tend/internal/store/records"
 )
 
 // warn adds what a person should know of each object, though nothing is refused for it.
-func (d *applyDecision) warn(snap records.Snapshot, pruned []records.Read[api.Object], dryRun bool) {
+func (s *Service) warn(d *applyDecision, snap records.Snapshot, pruned []records.Read[api.Object], dryRun bool) {
 	for i := range d.placed {
 		d.placed[i].warnOfHooks(snap)
 		d.placed[i].warnOfPorts()
@@ -29,6 +30,7 @@ func (d *applyDecision) warn(snap records.Snapshot, pruned []records.Read[api.Ob
 	for i := range d.placed {
 		if dryRun { // an apply waits, and ends with what is wrong
 			d.placed[i].warnOfService(world)
+			d.placed[i].warnOfNodes(snap, s.opts.Impossible)
 			d.placed[i].warnOfTrouble(snap)
 		}
 	}
@@ -51,6 +53,18 @@ func (p *placed) warnOfService(world dependencyWorld) {
 	}
 	p.result.Warnings = append(p.result.Warnings, fmt.Sprintf("there is no deployment or statefulset %s/%s%s",
 		target.Scope, target.Name, world.hint(p.next.Ref(), target, api.Kind.Serves)))
+}
+
+// warnOfNodes warns of pods that no node could take.
+func (p *placed) warnOfNodes(
+	snap records.Snapshot, impossible func(records.Snapshot, api.Object) (placement.Refusal, bool),
+) {
+	if !p.next.Kind.HasContainers() {
+		return
+	}
+	if refused, is := impossible(snap, p.next); is {
+		p.result.Warnings = append(p.result.Warnings, refused.Message+": "+refused.Next)
+	}
 }
 
 // warnOfTrouble says what is wrong with an object that the apply would leave as it is.

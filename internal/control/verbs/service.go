@@ -37,6 +37,8 @@ type Options struct {
 	Preview func(snap records.Snapshot, next []api.Object, deleted []api.Ref) ([]api.PlannedAction, error)
 	// Rebalance returns the moves that level the nodes, among the workloads that chosen accepts. Default: none.
 	Rebalance func(snap records.Snapshot, chosen func(api.Ref) bool) []placement.Move
+	// Impossible returns why no node could take the pods of an object, however much room there were. Default: one could.
+	Impossible func(snap records.Snapshot, object api.Object) (placement.Refusal, bool)
 	// Seal encrypts a config value, or a registry's token. Default: both are refused.
 	Seal func(plain []byte) ([]byte, error)
 	// MAC is a keyed hash that identifies a sealed token. Needed with Seal for registries.
@@ -87,6 +89,9 @@ func New(opts Options) *Service {
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now
+	}
+	if opts.Impossible == nil {
+		opts.Impossible = func(records.Snapshot, api.Object) (placement.Refusal, bool) { return placement.Refusal{}, false }
 	}
 	if opts.NewUID == nil {
 		opts.NewUID = randomUID

@@ -131,7 +131,7 @@ func size(bytes int64) string {
 	for _, unit := range []struct {
 		name  string
 		bytes int64
-	}{{"Gi", 1 << 30}, {"Mi", 1 << 20}, {"Ki", 1 << 10}} {
+	}{{"Ti", 1 << 40}, {"Gi", 1 << 30}, {"Mi", 1 << 20}, {"Ki", 1 << 10}} {
 		switch {
 		case bytes >= unit.bytes && bytes%unit.bytes == 0:
 			return fmt.Sprintf("%d%s", bytes/unit.bytes, unit.name)

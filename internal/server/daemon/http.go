@@ -61,13 +61,13 @@ func (d *daemon) buildServer() error {
 
 // newVerbs creates the verbs that write the desired state.
 func (d *daemon) newVerbs() *verbs.Service {
-	environments := environment.New(d.keys)
+	environments, nodes := environment.New(d.keys), board.New()
 	return verbs.New(verbs.Options{
 		Store: d.store, Leases: d.store, Reader: verbs.FromView{Store: d.store, View: d.view}, Validate: manifest.Validate,
 		Preview: d.preview, Seal: d.keys.Encrypt, Open: d.keys.Decrypt, EnvHash: environments.HashAfter,
 		ConfigSince: environments.Since, Logger: d.Logger,
 		MAC: d.keys.HMAC, Assets: d.files.library, Now: d.Now, Occupied: d.occupied, FindImage: d.nodes.FindImage,
-		Rebalance: board.New().Rebalance,
+		Rebalance: nodes.Rebalance, Impossible: nodes.Impossible,
 	})
 }
 
