@@ -75,10 +75,11 @@ func (p *planner) progress(c Counts, wanted int) (reason, message, next string) 
 		return s.Reason, s.Message, s.Next
 	}
 	for _, s := range p.live {
-		if s.Unplaceable && s.Crowded {
+		switch {
+		case !s.Unplaceable || s.Version != p.desired.Target: // that of an earlier try goes
+		case s.Crowded:
 			return "NoSurge", "a new pod does not fit beside the one it replaces, which stops first", ""
-		}
-		if s.Unplaceable {
+		default:
 			return cmp.Or(s.Reason, api.ReasonNoNode), s.Message, s.Next
 		}
 	}
