@@ -99,6 +99,10 @@ func byWeight(conditions []api.EventCondition) []api.EventCondition {
 // conditionText says a condition in words; empty if another part of the event says it.
 func conditionText(c api.EventCondition, d api.EventData) string {
 	holds, why := c.Status == api.ConditionTrue, inWords(c.Reason)
+	if c.OldStatus == "" && c.Status == api.ConditionFalse &&
+		(slices.Contains(passing, c.Type) || c.Type == api.ConditionProgressing && c.Reason == "Complete") {
+		return "" // a new object has none of that yet
+	}
 	switch c.Type {
 	case api.ConditionDegraded:
 		switch {
@@ -144,6 +148,9 @@ func conditionText(c api.EventCondition, d api.EventData) string {
 	}
 	return strings.TrimSuffix(text+": "+why, ": ")
 }
+
+// passing are the conditions that hold for a while; once they do no longer, that is said.
+var passing = []string{"Active", "Missed", "ClockBehind"}
 
 // conditionWords are the sentences for the conditions whose name and status are none.
 var conditionWords = map[string]map[api.ConditionStatus]string{

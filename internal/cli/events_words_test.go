@@ -198,8 +198,12 @@ func TestEventsSayACauseOnce(t *testing.T) {
 	for want, d := range map[string]api.EventData{
 		"not ready: resolving image": {Conditions: both("ResolvingImage")},
 		"rollout begins, not ready":  {Phase: "progressing", Changes: begins, Conditions: both("Progressing")},
-		"nothing is under way": {Phase: "complete", Conditions: []api.EventCondition{
-			{Type: api.ConditionProgressing, Status: api.ConditionFalse, Reason: "Complete"}}},
+		"nothing is under way": {Phase: "complete", Conditions: []api.EventCondition{{Type: api.ConditionProgressing,
+			OldStatus: api.ConditionTrue, Status: api.ConditionFalse, Reason: "Complete"}}},
+		"ready": {Conditions: []api.EventCondition{ // a new object
+			{Type: api.ConditionReady, Status: api.ConditionTrue},
+			{Type: api.ConditionProgressing, Status: api.ConditionFalse, Reason: "Complete"},
+			{Type: "Missed", Status: api.ConditionFalse}, {Type: "ClockBehind", Status: api.ConditionFalse}}},
 		"going on": {Phase: "progressing", Conditions: both("Progressing")[1:]},
 	} {
 		d.Kind = api.KindDeployment
