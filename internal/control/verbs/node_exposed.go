@@ -17,8 +17,11 @@ func exposed(snap records.Snapshot, node string) []string {
 	found, registries, every := map[string]bool{}, map[string]bool{}, false
 	for _, task := range snap.TasksOn(node) {
 		owner := task.Value.Owner()
-		release := snap.Release(owner, task.Value.Release)
+		release := snap.ReleaseOf(*task.Value)
 		if !release.Exists() {
+			if task.Value.Release != "" {
+				found[unrecorded(snap, *task.Value)] = true
+			}
 			continue
 		}
 		if len(release.Value.Env) > 0 {
@@ -54,6 +57,17 @@ func exposed(snap records.Snapshot, node string) []string {
 		exposedTLS(snap, found)
 	}
 	return slices.Sorted(maps.Keys(found))
+}
+
+// unrecorded describes what a node could read of a task whose release is no longer stored: a leftover outlives the
+// releases of its object, and the object itself.
+func unrecorded(snap records.Snapshot, task api.Task) string {
+	const all = "the environment, the asset files and the registry credentials of "
+	owner := task.Owner()
+	if object := snap.Object(owner); object.Exists() && object.Value.Metadata.UID == task.OwnerUID {
+		return all + "release " + task.Release + " of " + owner.String() + ", which is no longer stored"
+	}
+	return all + owner.String() + ", which was deleted"
 }
 
 // exposedTLS adds what nodes that serve ingresses can read.
