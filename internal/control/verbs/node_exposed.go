@@ -34,7 +34,7 @@ func exposed(snap records.Snapshot, node string) []string {
 	}
 	for _, request := range snap.ImageRequests() {
 		asked, _ := imageask.Nodes(snap, *request.Value, node)
-		if !slices.Contains(asked, node) && !snap.ImageStatus(node, request.Value.Owner).Exists() {
+		if !slices.Contains(asked, node) && !answered(snap, node, *request.Value) {
 			continue
 		}
 		registries[imageask.Registry(request.Value.Image)] = true
@@ -47,6 +47,9 @@ func exposed(snap records.Snapshot, node string) []string {
 			}
 		}
 	}
+	for _, image := range formerImages(snap, node) {
+		registries[imageask.Registry(image)] = true
+	}
 	for object := range snap.Objects(api.KindRegistry) {
 		if spec, err := api.DecodeSpec[api.RegistrySpec](*object.Value); err == nil &&
 			(every || registries[spec.Host()]) {
@@ -57,6 +60,27 @@ func exposed(snap records.Snapshot, node string) []string {
 		exposedTLS(snap, found)
 	}
 	return slices.Sorted(maps.Keys(found))
+}
+
+// formerImages returns the images that a node was asked for by requests that are gone, with their object or before it.
+func formerImages(snap records.Snapshot, node string) (images []string) {
+	for record := range snap.Prefix(records.ActualImagesPrefix + node + "/") {
+		status, ok := record.Value.(*api.ImageStatus)
+		if !ok {
+			continue
+		}
+		if request := snap.ImageRequest(status.Owner); !request.Exists() || !answered(snap, node, *request.Value) {
+			images = append(images, status.Image)
+		}
+	}
+	return images
+}
+
+// answered reports whether a node has answered a request of this object. The node may still have an answer for a
+// deleted object of the same name.
+func answered(snap records.Snapshot, node string, request api.ImageRequest) bool {
+	status := snap.ImageStatus(node, request.Owner)
+	return status.Exists() && status.Value.OwnerUID == request.OwnerUID
 }
 
 // unrecorded describes what a node could read of a task whose release is no longer stored: a leftover outlives the

@@ -192,7 +192,7 @@ func TestANodeThatIsForcedOut(t *testing.T) {
 
 // TestWhatABuilderCouldRead: a node that was asked for a build could read its source, its secrets and the credentials
 // of every registry; one that was asked for an image without a host in its name, those of Docker Hub. Who was asked for
-// neither read neither.
+// neither read neither, and who was asked by a deleted object of that name read that one's alone.
 func TestWhatABuilderCouldRead(t *testing.T) {
 	w := offline(t)
 	ref := func(name string) api.Ref { return api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: name} }
@@ -209,7 +209,9 @@ func TestWhatABuilderCouldRead(t *testing.T) {
 		w.put(records.ImageStatusKey(node, ref(name)),
 			api.ImageStatus{Owner: ref(name), Node: node, Image: "x", State: api.ImagePresent})
 	}
-	for _, node := range []string{"hub", "builder", "idle"} {
+	w.put(records.ImageStatusKey("former", built.Owner), api.ImageStatus{Owner: built.Owner, OwnerUID: "of the one before",
+		Node: "former", Image: "ghcr.example/shop/former:1", State: api.ImagePresent})
+	for _, node := range []string{"hub", "builder", "idle", "former"} {
 		w.put(records.NodeKey(node), api.NodeStatus{ID: node})
 		w.put(records.MemberKey(node), records.Member{UID: node})
 	}
@@ -224,7 +226,8 @@ func TestWhatABuilderCouldRead(t *testing.T) {
 		"hub": {"the credentials of registry/_/hub"},
 		"builder": {"the build secrets of deployment/prod/built: NPM PIP", "the credentials of registry/_/ghcr",
 			"the credentials of registry/_/hub", "the source of deployment/prod/built"},
-		"idle": nil,
+		"idle":   nil,
+		"former": {"the credentials of registry/_/ghcr"},
 	} {
 		if result, err := w.service.NodeDown(t.Context(), node, ForceNodeOut, false, "ann"); err != nil ||
 			!slices.Equal(result.Rotate, want) {
