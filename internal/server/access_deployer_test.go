@@ -99,17 +99,29 @@ func TestADeployerDeploys(t *testing.T) {
 	}
 }
 
-// TestADeployerRunsCommandsWhereNoHostIs: a command has what its pod has.
+// TestADeployerRunsCommandsWhereNoHostIs: a command has what its pod has. That is unknown of a pod without a release,
+// and of one whose object was deleted: the release of that number is another object's.
 func TestADeployerRunsCommandsWhereNoHostIs(t *testing.T) {
 	w := newWorld(t)
 	w.containers.execs = func(runtime.ExecOptions) (runtime.Exec, error) { return newEcho(0), nil }
 	w.apply("web", `{"image":"a:1","ports":["0.0.0.0:80:80"]}`)
 	w.running("web", "aaaaaaaa", true)
+	made := func(name, spec string) {
+		w.put(records.ReleaseKey(ref(name), "v1"), api.Release{ID: "v1", Spec: []byte(spec)})
+	}
+	made("web", `{"image":"a:1"}`)
 	w.apply("agent", `{"image":"a:1"}`) // since its pod was made with release v1
 	w.running("agent", "bbbbbbbb", true)
-	w.put(records.ReleaseKey(ref("agent"), "v1"),
-		api.Release{ID: "v1", Spec: []byte(`{"image":"a:1","volumes":["/:/host"]}`)})
+	made("agent", `{"image":"a:1","volumes":["/:/host"]}`)
+	w.apply("lost", `{"image":"a:1"}`)
+	w.running("lost", "dddddddd", true)
+	w.apply("again", `{"image":"a:1"}`)
+	former := w.running("again", "eeeeeeee", true)
+	former.OwnerUID = "of the object before"
+	w.put(records.TaskKey(former.ID), former)
+	made("again", `{"image":"a:1"}`)
 	w.apply("plain", `{"image":"a:1"}`)
+	made("plain", `{"image":"a:1"}`)
 	task := w.running("plain", "cccccccc", true)
 	task.Node = "n2"
 	w.put(records.TaskKey(task.ID), task)
@@ -131,6 +143,11 @@ func TestADeployerRunsCommandsWhereNoHostIs(t *testing.T) {
 	if err := run("prod-plain.cccccccc"); err == nil ||
 		!strings.Contains(err.Error(), "prod-plain.cccccccc is a plain process of its node, which reaches the host") {
 		t.Errorf("where nothing is isolated: %v", err)
+	}
+	for _, pod := range []string{"prod-lost.dddddddd", "prod-again.eeeeeeee"} {
+		if err := run(pod); err == nil || !strings.Contains(err.Error(), pod+" is not wanted running") {
+			t.Errorf("where it is unknown whether the host is mounted: %v", err)
+		}
 	}
 }
 

@@ -155,6 +155,9 @@ func (w *world) apply(name, spec string) api.ApplyResult {
 func (w *world) running(name, slot string, ready bool) api.Task {
 	task := api.Task{ID: "task-" + slot, Kind: api.KindDeployment, Scope: "prod", Name: name, Slot: slot, Node: "n1",
 		Release: "v1", Desired: api.DesiredRunning, CreatedAt: started, Class: api.ClassKeep}
+	if object := (records.Snapshot{Reader: w.view.Snapshot()}).Object(task.Owner()); object.Exists() {
+		task.OwnerUID = object.Value.Metadata.UID
+	}
 	w.put(records.TaskKey(task.ID), task)
 	w.put(records.SlotKey(task.Owner(), slot), task.ID)
 	w.put(records.TaskStatusKey(task.ID), api.TaskStatus{ID: task.ID, Node: "n1", State: api.TaskRunning, Ready: ready,

@@ -75,7 +75,7 @@ func initSource(task *api.Task, name string, revision int64) source {
 
 // initsOf returns the names of a task's init containers.
 func initsOf(snap records.Snapshot, task *api.Task) []string {
-	release := snap.Release(task.Owner(), task.Release)
+	release := snap.ReleaseOf(*task)
 	if !release.Exists() {
 		return nil
 	}

@@ -107,7 +107,7 @@ func podOf(snap records.Snapshot, t *api.Task, frozen bool) api.Pod {
 	if t.Node != "" {
 		pod.State = api.TaskAssigned
 	}
-	if release := snap.Release(t.Owner(), t.Release); release.Exists() {
+	if release := snap.ReleaseOf(*t); release.Exists() {
 		pod.Image, pod.ImageID = release.Value.Image, release.Value.ImageID
 	}
 	if status := snap.TaskStatus(t.ID); status.Exists() {

@@ -133,20 +133,16 @@ func checkCommand(ctx context.Context, snap records.Snapshot, task *api.Task) er
 	if refused := access.AllowScope(callerOf(ctx).grant, task.Scope); refused != nil {
 		return refused
 	}
-	object := snap.Object(task.Owner())
-	if !object.Exists() {
+	object, release := snap.Object(task.Owner()), snap.ReleaseOf(*task)
+	if !object.Exists() || !release.Exists() { // what the pod has is unknown
 		return notLive(task.ContainerName())
 	}
 	if node := snap.Node(task.Node); node.Exists() && node.Value.Runtime == "process" {
 		return commandRefused(task.ContainerName() + " is a plain process of its node, which reaches the host")
 	}
-	inside := []api.Object{*object.Value}
-	if release := snap.Release(task.Owner(), task.Release); release.Exists() {
-		made := *object.Value
-		made.Spec = release.Value.Spec
-		inside = append(inside, made)
-	}
-	for _, object := range inside {
+	made := *object.Value
+	made.Spec = release.Value.Spec
+	for _, object := range []api.Object{*object.Value, made} {
 		if fault := rights.RefuseCommand(object); fault != nil {
 			return commandRefused(fault.Message)
 		}

@@ -25,6 +25,7 @@ func TestRevokingEndsWhatIsOpen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.apply("web", `{"image":"a:1"}`)
+			w.put(records.ReleaseKey(ref("web"), "v1"), api.Release{ID: "v1", Spec: []byte(`{"image":"a:1"}`)})
 			pod := w.running("web", "aaaaaaaa", true)
 			w.containers.set(pod.ID, &fakeLog{lines: []runtime.LogLine{line(1, "hello")}, more: make(chan runtime.LogLine)})
 			w.containers.execs = func(runtime.ExecOptions) (runtime.Exec, error) { return newEcho(0), nil }

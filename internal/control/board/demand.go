@@ -39,7 +39,7 @@ type demandKey struct {
 func newDemands() *demands { return &demands{known: map[demandKey]demand{}} }
 
 func (d *demands) of(snapshot records.Snapshot, task *api.Task) demand {
-	release, object := snapshot.Release(task.Owner(), task.Release), snapshot.Object(task.Owner())
+	release, object := snapshot.ReleaseOf(*task), snapshot.Object(task.Owner())
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	key := demandKey{task.Owner(), task.Release, release.Created, object.Modified}

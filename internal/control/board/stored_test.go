@@ -56,6 +56,28 @@ func TestADryRunChangesNothing(t *testing.T) {
 	})
 }
 
+// TestALeftoverNeedsNothingOfAnObjectMadeAgain: the release of its number is that of the object made later, whose ports
+// and volumes the leftover never had.
+func TestALeftoverNeedsNothingOfAnObjectMadeAgain(t *testing.T) {
+	l := newHarness(t)
+	object := constrained()
+	object.Metadata.UID = "second"
+	l.write(func(txn *records.Txn) { txn.Put(records.ObjectKey(web), object) })
+	l.release("v1", api.DeploymentSpec{Ports: []string{"80:80"}, Container: api.Container{Volumes: []string{"data:/d"}}})
+	needs := func(uid string) int {
+		task := taskOfRelease("a", "v1")
+		task.OwnerUID = uid
+		demand := l.board.demands.of(l.snapshot(), &task)
+		return len(demand.Ports) + len(demand.at(&task))
+	}
+	if n := needs("second"); n != 2 {
+		t.Errorf("a task of the object needs %d ports and volumes, want 2", n)
+	}
+	if n := needs("first"); n != 0 {
+		t.Errorf("a leftover needs %d ports and volumes of the object made again", n)
+	}
+}
+
 // broken is a snapshot in which the read of one key panics.
 type broken struct {
 	records.Reader

@@ -142,7 +142,7 @@ func dataOn(snap records.Snapshot, node string) (out []api.PodVolumes) {
 
 // volumesOf returns the volumes and folders in which a task's release keeps data.
 func volumesOf(snap records.Snapshot, task api.Task) (out []string) {
-	release := snap.Release(task.Owner(), task.Release)
+	release := snap.ReleaseOf(task)
 	if !release.Exists() {
 		return nil
 	}

@@ -17,8 +17,11 @@ func exposed(snap records.Snapshot, node string) []string {
 	found, registries, every := map[string]bool{}, map[string]bool{}, false
 	for _, task := range snap.TasksOn(node) {
 		owner := task.Value.Owner()
-		release := snap.Release(owner, task.Value.Release)
+		release := snap.ReleaseOf(*task.Value)
 		if !release.Exists() {
+			if task.Value.Release != "" {
+				found[unrecorded(snap, *task.Value)] = true
+			}
 			continue
 		}
 		if len(release.Value.Env) > 0 {
@@ -31,7 +34,7 @@ func exposed(snap records.Snapshot, node string) []string {
 	}
 	for _, request := range snap.ImageRequests() {
 		asked, _ := imageask.Nodes(snap, *request.Value, node)
-		if !slices.Contains(asked, node) && !snap.ImageStatus(node, request.Value.Owner).Exists() {
+		if !slices.Contains(asked, node) && !answered(snap, node, *request.Value) {
 			continue
 		}
 		registries[imageask.Registry(request.Value.Image)] = true
@@ -44,6 +47,9 @@ func exposed(snap records.Snapshot, node string) []string {
 			}
 		}
 	}
+	for _, image := range formerImages(snap, node) {
+		registries[imageask.Registry(image)] = true
+	}
 	for object := range snap.Objects(api.KindRegistry) {
 		if spec, err := api.DecodeSpec[api.RegistrySpec](*object.Value); err == nil &&
 			(every || registries[spec.Host()]) {
@@ -54,6 +60,38 @@ func exposed(snap records.Snapshot, node string) []string {
 		exposedTLS(snap, found)
 	}
 	return slices.Sorted(maps.Keys(found))
+}
+
+// formerImages returns the images that a node was asked for by requests that are gone, with their object or before it.
+func formerImages(snap records.Snapshot, node string) (images []string) {
+	for record := range snap.Prefix(records.ActualImagesPrefix + node + "/") {
+		status, ok := record.Value.(*api.ImageStatus)
+		if !ok {
+			continue
+		}
+		if request := snap.ImageRequest(status.Owner); !request.Exists() || !answered(snap, node, *request.Value) {
+			images = append(images, status.Image)
+		}
+	}
+	return images
+}
+
+// answered reports whether a node has answered a request of this object. The node may still have an answer for a
+// deleted object of the same name.
+func answered(snap records.Snapshot, node string, request api.ImageRequest) bool {
+	status := snap.ImageStatus(node, request.Owner)
+	return status.Exists() && status.Value.OwnerUID == request.OwnerUID
+}
+
+// unrecorded describes what a node could read of a task whose release is no longer stored: a leftover outlives the
+// releases of its object, and the object itself.
+func unrecorded(snap records.Snapshot, task api.Task) string {
+	const all = "the environment, the asset files and the registry credentials of "
+	owner := task.Owner()
+	if object := snap.Object(owner); object.Exists() && object.Value.Metadata.UID == task.OwnerUID {
+		return all + "release " + task.Release + " of " + owner.String() + ", which is no longer stored"
+	}
+	return all + owner.String() + ", which was deleted"
 }
 
 // exposedTLS adds what nodes that serve ingresses can read.

@@ -114,17 +114,32 @@ func TestANodeThatIsRemoved(t *testing.T) {
 }
 
 // TestANodeThatIsForcedOut: one that answers is out at once, and what it could read is named: the environments of its
-// pods, the registries of their images, and the keys of the hosts that it served.
+// pods, the registries of their images, and the keys of the hosts that it served. Of a leftover it is named that its
+// object was deleted: what an object made again under that name has, the node never read.
 func TestANodeThatIsForcedOut(t *testing.T) {
 	w := offline(t)
 	web := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 	w.put(records.TaskKey("more"),
 		api.Task{ID: "more", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "m", Release: "v1", Node: "n2",
-			Desired: api.DesiredRunning})
+			OwnerUID: w.snapshot().Object(web).Value.Metadata.UID, Desired: api.DesiredRunning})
 	w.put(records.ReleaseKey(web, "v1"),
 		api.Release{ID: "v1", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Image: "ghcr.example/shop/web:1",
 			Env:          []byte("sealed"),
 			AssetDigests: map[string]string{"prod.conf.a": "sha256:a"}})
+	for name, uid := range map[string]string{"db": "of db", "gone": "of gone", "old": "of old"} {
+		w.put(records.TaskKey(name),
+			api.Task{ID: name, OwnerUID: uid, Kind: web.Kind, Scope: web.Scope, Name: name, Slot: "1", Release: "v1",
+				Node: "n2", Desired: api.DesiredRemoved, Leftover: true})
+	}
+	for name, uid := range map[string]string{"db": "of db made again", "old": "of old"} { // releases of old are dropped
+		object := api.Object{Kind: web.Kind, Scope: web.Scope, Name: name, Spec: []byte(`{"image":"other.example/db:1"}`),
+			Metadata: api.Metadata{UID: uid}}
+		w.put(records.ObjectKey(object.Ref()), object)
+	}
+	again := api.Ref{Kind: web.Kind, Scope: web.Scope, Name: "db"}
+	w.put(records.ReleaseKey(again, "v1"),
+		api.Release{ID: "v1", Kind: again.Kind, Scope: again.Scope, Name: again.Name, Image: "other.example/db:1",
+			Env: []byte("sealed"), AssetDigests: map[string]string{"prod.conf.b": "sha256:b"}})
 	w.put(records.MemberKey("n2"), records.Member{UID: "2", Ingress: true, Token: "t1"})
 	w.put(records.JoinTokenKey("t1"),
 		records.JoinToken{JoinTokenInfo: api.JoinTokenInfo{ID: "t1", Uses: 5, Used: []string{"n2"},
@@ -144,6 +159,10 @@ func TestANodeThatIsForcedOut(t *testing.T) {
 		"the TLS key of shop.example", "the accounts at certificate authorities (ACME)",
 		"the asset files of deployment/prod/web", "the credentials of registry/_/ghcr",
 		"the environment of deployment/prod/web",
+		"the environment, the asset files and the registry credentials of deployment/prod/db, which was deleted",
+		"the environment, the asset files and the registry credentials of deployment/prod/gone, which was deleted",
+		"the environment, the asset files and the registry credentials of release v1 of deployment/prod/old, " +
+			"which is no longer stored",
 		"the join token t1, which is revoked now: tend nodes add makes another for the machines that have not joined yet",
 	}
 	if err != nil || !slices.Equal(result.Rotate, want) {
@@ -173,7 +192,7 @@ func TestANodeThatIsForcedOut(t *testing.T) {
 
 // TestWhatABuilderCouldRead: a node that was asked for a build could read its source, its secrets and the credentials
 // of every registry; one that was asked for an image without a host in its name, those of Docker Hub. Who was asked for
-// neither read neither.
+// neither read neither, and who was asked by a deleted object of that name read that one's alone.
 func TestWhatABuilderCouldRead(t *testing.T) {
 	w := offline(t)
 	ref := func(name string) api.Ref { return api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: name} }
@@ -190,7 +209,9 @@ func TestWhatABuilderCouldRead(t *testing.T) {
 		w.put(records.ImageStatusKey(node, ref(name)),
 			api.ImageStatus{Owner: ref(name), Node: node, Image: "x", State: api.ImagePresent})
 	}
-	for _, node := range []string{"hub", "builder", "idle"} {
+	w.put(records.ImageStatusKey("former", built.Owner), api.ImageStatus{Owner: built.Owner, OwnerUID: "of the one before",
+		Node: "former", Image: "ghcr.example/shop/former:1", State: api.ImagePresent})
+	for _, node := range []string{"hub", "builder", "idle", "former"} {
 		w.put(records.NodeKey(node), api.NodeStatus{ID: node})
 		w.put(records.MemberKey(node), records.Member{UID: node})
 	}
@@ -205,7 +226,8 @@ func TestWhatABuilderCouldRead(t *testing.T) {
 		"hub": {"the credentials of registry/_/hub"},
 		"builder": {"the build secrets of deployment/prod/built: NPM PIP", "the credentials of registry/_/ghcr",
 			"the credentials of registry/_/hub", "the source of deployment/prod/built"},
-		"idle": nil,
+		"idle":   nil,
+		"former": {"the credentials of registry/_/ghcr"},
 	} {
 		if result, err := w.service.NodeDown(t.Context(), node, ForceNodeOut, false, "ann"); err != nil ||
 			!slices.Equal(result.Rotate, want) {

@@ -153,7 +153,7 @@ func bootstrapped(snap records.Snapshot, ref api.Ref, slot string) (records.Read
 // volumesOfTask returns the volumes that are removed: those the task's own release claims.
 func volumesOfTask(snap records.Snapshot, task api.Task, spec api.StatefulSetSpec, ordinal int) []string {
 	claims := spec.VolumeClaims
-	if release := snap.Release(task.Owner(), task.Release); release.Exists() {
+	if release := snap.ReleaseOf(task); release.Exists() {
 		if was, err := api.DecodeWorkload(task.Kind, release.Value.Spec); err == nil {
 			claims = was.Claims
 		}

@@ -102,12 +102,18 @@ func addReferences(mgr manager.Manager) (*References, error) {
 	references := &References{Live: mgr.GetAPIReader(), Instances: mgr.GetClient(), Wait: limit.Wait, Now: time.Now}
 	err := ctrl.NewControllerManagedBy(mgr).Named("values").
 		For(object(kindInstance, "", ""), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WithOptions(controller.Options{ReconciliationTimeout: time.Minute}).
+		WithOptions(valuesOptions()).
 		Complete(references)
 	if err != nil {
 		return nil, fmt.Errorf("add the controller that notices changes of values: %w", err)
 	}
 	return references, nil
+}
+
+// valuesOptions returns the options of that controller. Its one worker keeps the pace of all applications, so their
+// namespaces take turns.
+func valuesOptions() controller.Options {
+	return controller.Options{ReconciliationTimeout: time.Minute, NewQueue: newTurns}
 }
 
 // watches maps events to instances.

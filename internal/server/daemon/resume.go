@@ -178,7 +178,7 @@ func vacant(snap records.Snapshot, node string, listed []runtime.Container) (out
 		}
 	}
 	for _, task := range snap.TasksOn(node) {
-		release := snap.Release(task.Value.Owner(), task.Value.Release)
+		release := snap.ReleaseOf(*task.Value)
 		if !present[task.Value.ID] && release.Exists() {
 			out = append(out, adoption.Vacant{
 				Task: *task.Value, Fingerprint: release.Value.Fingerprint(), Succeeded: succeeded(snap, *task.Value),

@@ -192,6 +192,14 @@ func TestEveryCheckBites(t *testing.T) {
 				"internal/a/a_test.go": "package a\nimport \"os/exec\"\nvar a = exec.Command(\"go\")",
 				"internal/b/b_test.go": "package b\nimport \"os/exec\"\nvar b = exec.CommandContext(nil, \"go\")",
 			}, "internal/b/b_test.go:3 runs a program"},
+		"Release by name": {"another object may have the name by now",
+			func(s []*source) []string { return releasesByName(s, "internal/records") },
+			map[string]string{
+				"internal/a/a.go":       "package a\nvar a = s.Release(ref, status.Release)\nvar b = s.Release(task.Owner(), task.Value.Release)",
+				"internal/a/b.go":       "package a\nvar c, d = c.Release(ctx, task), s.Release(ref, \"v1\")",
+				"internal/a/a_test.go":  "package a\nvar e = s.Release(task.Owner(), task.Release)",
+				"internal/records/r.go": "package records\nvar f = s.Release(task.Owner(), task.Release)",
+			}, "internal/a/a.go:3 reads the release of a task"},
 		"Pointer to nothing": {"a reader follows it",
 			func(s []*source) []string { return missingPlaces(s, func(string) bool { return false }) },
 			map[string]string{

@@ -119,8 +119,7 @@ func (c *Control) holders(snap records.Snapshot, release api.Release) (nodes []s
 		}
 	}
 	for _, task := range snap.TasksOf(release.Owner()) {
-		if other := snap.Release(release.Owner(), task.Value.Release); other.Exists() &&
-			other.Value.ImageID == release.ImageID {
+		if other := snap.ReleaseOf(*task.Value); other.Exists() && other.Value.ImageID == release.ImageID {
 			add(task.Value.Node)
 		}
 	}

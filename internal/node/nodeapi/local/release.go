@@ -44,7 +44,7 @@ func (c *Control) Release(_ context.Context, task api.Task) (node.Release, error
 	}
 	key := records.ReleaseKey(task.Owner(), task.Release)
 	plain, err := c.environments.of(key, read, c.Keys)
-	if !c.snapshot().Release(task.Owner(), task.Release).Exists() {
+	if !c.snapshot().ReleaseOf(task).Exists() {
 		c.environments.forget(key) // it was deleted meanwhile, and that was noticed before it was kept
 	}
 	if err != nil {

@@ -49,7 +49,7 @@ func madeAgain(t *testing.T, w *World, c nodeapi.Control) {
 	object := api.Object{Kind: task.Kind, Scope: task.Scope, Name: task.Name,
 		Spec: []byte(`{"image":"a.example/app:1"}`), Metadata: api.Metadata{UID: "first"}}
 	task.OwnerUID, task.Leftover, task.Desired = "first", true, api.DesiredRemoved
-	release := *w.snapshot().Release(task.Owner(), task.Release).Value
+	release := *w.snapshot().ReleaseOf(task).Value
 	release.ImageID = "sha256:content"
 	w.Images[There+"/"+release.ImageID] = "layers"
 	w.Commit(records.NewTxn("test").Put(records.TaskKey(task.ID), task).Put(records.ObjectKey(object.Ref()), object).
