@@ -43,7 +43,7 @@ func TestTheDocumentRequiresWhatAnApplyRequires(t *testing.T) {
 	}
 	// A registry needs no scope; any other part is the same for all kinds.
 	whole := map[string]any{"kind": "registry", "scope": "prod", "name": "ghcr", "metadata": map[string]any{},
-		"spec": map[string]any{"url": "ghcr.io"}, "status": map[string]any{}}
+		"spec": map[string]any{"url": "ghcr.io", "helper": "ghcr-login"}, "status": map[string]any{}}
 	described := slices.Sorted(maps.Keys(schemas["Manifest"].Properties))
 	if want := slices.Sorted(maps.Keys(whole)); !slices.Equal(described, want) {
 		t.Fatalf("a manifest is described with %v, want %v", described, want)
