@@ -8,7 +8,7 @@ import (
 
 const schemaPrefix = "#/components/schemas/"
 
-// formats are those that say nothing that TypeScript's type could say. In JSON, a time is a string and an int64 a number.
+// formats change nothing about the type in TypeScript: in JSON, a time is a string and an int64 is a number.
 var formats = map[string][]string{
 	"string":  {"date-time", "ip"},
 	"integer": {"int32", "int64"},
