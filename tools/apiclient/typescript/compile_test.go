@@ -50,8 +50,8 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// newProject returns a folder with the client of the server's document, and the programs of testdata. OPENAPI names the
-// document, which make test-openapi writes.
+// newProject returns a folder with the client of the server's document, the programs of testdata, and shown.ts, which
+// docs/use/cli.md shows. OPENAPI names the document, which make test-openapi writes.
 func newProject(t *testing.T) string {
 	t.Helper()
 	document, err := os.ReadFile(os.Getenv("OPENAPI"))
@@ -62,9 +62,20 @@ func newProject(t *testing.T) string {
 	if err := run(nil, bytes.NewReader(document), &client); err != nil {
 		t.Fatal(err)
 	}
-	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "client.ts"), client.Bytes(), 0o600); err != nil {
+	page, err := os.ReadFile(filepath.FromSlash("../../../docs/use/cli.md"))
+	if err != nil {
 		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(page), "```ts\n")
+	shown, _, _ := strings.Cut(after, "```\n")
+	if !found {
+		t.Fatal("docs/use/cli.md shows no program")
+	}
+	folder := t.TempDir()
+	for name, text := range map[string]string{"client.ts": client.String(), "shown.ts": shown} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	programs, err := filepath.Glob(filepath.Join("testdata", "*.ts"))
 	if err != nil || len(programs) == 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,7 +15,7 @@ import (
 // record what they are asked.
 func TestClient(t *testing.T) {
 	folder := newProject(t)
-	if output, err := compile(t, folder, "client.ts", "example.ts", "forms.ts"); err != nil {
+	if output, err := compile(t, folder, "client.ts", "example.ts", "forms.ts", "shown.ts"); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
 	t.Run("example", func(t *testing.T) { testExample(t, folder) })
@@ -120,7 +121,9 @@ const client = (server) => new Client({ server, token: "secret" });
 			t.Fatal(err)
 		}
 	}
-	command := exec.CommandContext(t.Context(), "node", append([]string{"main.js"}, servers...)...)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // node waits while a stream is open
+	defer cancel()
+	command := exec.CommandContext(ctx, "node", append([]string{"main.js"}, servers...)...)
 	command.Dir, command.WaitDelay = folder, time.Second
 	output, err := command.CombinedOutput()
 	if err != nil {

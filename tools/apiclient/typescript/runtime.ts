@@ -27,7 +27,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** An answer that the server's document doesn't describe: what is between the server and the client may have sent it. */
+/** An answer that the server's document doesn't describe. A proxy before the server may have sent it. */
 export class UnexpectedAnswerError extends Error {
   readonly status: number;
   /** The body. */
