@@ -76,7 +76,7 @@ func TestWhatIsAnsweredCanBeApplied(t *testing.T) {
 	schemas := w.describedSchemas()
 	for part := range object {
 		if schemas["Manifest"].Properties[part] == nil {
-			t.Errorf("%s is no part of a manifest", part)
+			t.Errorf("a manifest lacks %s", part)
 		}
 	}
 	metadata := object["metadata"].(map[string]any)
