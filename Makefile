@@ -230,7 +230,7 @@ bench-kube: $(BIN)/kube-apiserver ## measure the operator with 1,000 instances o
 	go test -vet=off -tags kube -run '^$$' -bench Instances -benchtime 1x ./cmd/tend-operator
 
 .PHONY: test-openapi
-test-openapi: ## test that a Go client can be generated from the OpenAPI document, and compiles
+test-openapi: ## test that a Go and a TypeScript client can be generated from the OpenAPI document; needs node and tsc
 	@mkdir -p $(BIN)
 	go test -vet=off -count=1 -run TestEveryOperationIsDescribed ./internal/server -args -document $(abspath $(BIN))/openapi.json
 	OPENAPI=$(abspath $(BIN))/openapi.json go -C tools/apiclient test -vet=off -count=1 ./...

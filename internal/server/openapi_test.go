@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -73,6 +74,31 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 	for _, reference := range strings.Split(text, `"$ref":"#/components/schemas/`)[1:] {
 		if name, _, _ := strings.Cut(reference, `"`); document.Components.Schemas[name] == nil {
 			t.Errorf("nothing describes the schema %s", name)
+		}
+	}
+}
+
+// TestFailedCommandsAreDescribed: the document has each status and form in which a plugin's command fails.
+func TestFailedCommandsAreDescribed(t *testing.T) {
+	w, _ := newPluginWorld(t, map[string]string{"kv/bin/set": "exit 1"})
+	var document struct {
+		Paths map[string]map[string]describedOperation
+	}
+	_, text := w.raw("GET", "/openapi.json", "", "")
+	if err := json.Unmarshal([]byte(text), &document); err != nil {
+		t.Fatal(err)
+	}
+	described := document.Paths["/plugin/{name}/{command}"]["post"].Responses
+	for path, body := range map[string]string{
+		"/plugin/none/set": `{"args":[]}`, "/plugin/kv/none": `{"args":[]}`, "/plugin/kv/set": `{"args":[]}`,
+		"/plugin/kv/set?":  "[",
+		"/plugin/kv/set?a": `{"args":["` + strings.Repeat("x", 1<<20) + `"]}`,
+	} {
+		response, answer := w.raw("POST", path, "application/json", body)
+		form := response.Header.Get("Content-Type")
+		content, known := described[strconv.Itoa(response.StatusCode)]
+		if response.StatusCode < 400 || !known || content.Content[form].Schema == nil {
+			t.Errorf("%s: %s in %s is not described: %s", path, response.Status, form, answer)
 		}
 	}
 }

@@ -37,8 +37,20 @@ func (s *Server) pluginRoutes() {
 	s.documented("DELETE", "/v1/plugins/{name}", "Remove a plugin; what its macros stand for stays",
 		shape{answers: replies("what was removed", inJSON[api.PluginRemoval](s))}, s.removePlugin)
 	s.documented("POST", "/plugin/{name}/{command}", "Run a plugin's command and do what it asks for",
-		shape{takes: inJSON[api.PluginCall](s), answers: replies("what the command said", inJSON[api.Envelope](s))},
-		s.callPlugin)
+		shape{takes: inJSON[api.PluginCall](s), answers: s.envelopes()}, s.callPlugin)
+}
+
+// envelopes describes the answers of a plugin's command. Its failures are envelopes too; what refuses the call before
+// the plugin is asked answers a problem.
+func (s *Server) envelopes() map[int]reply {
+	out := replies("what the command said", inJSON[api.Envelope](s))
+	for _, status := range []int{http.StatusBadRequest, http.StatusNotFound, http.StatusConflict,
+		http.StatusRequestEntityTooLarge, http.StatusInternalServerError, http.StatusServiceUnavailable} {
+		body := inJSON[api.Envelope](s)
+		body["application/problem+json"] = of[shownProblem](s)
+		out[status] = reply{"why it failed", body}
+	}
+	return out
 }
 
 func (s *Server) broker() (*broker.Broker, error) {

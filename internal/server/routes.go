@@ -107,15 +107,6 @@ func (s *Server) ownRoutes() {
 		})
 }
 
-// manifests is the body of an apply: one manifest or a list, as JSON or YAML.
-func (s *Server) manifests() map[string]*huma.Schema {
-	one := of[api.Object](s)
-	schemas := s.api.OpenAPI().Components.Schemas.Map()
-	schemas["Manifests"] = &huma.Schema{OneOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: one}}}
-	named := &huma.Schema{Ref: "#/components/schemas/Manifests"}
-	return map[string]*huma.Schema{"application/json": named, "application/yaml": named}
-}
-
 // follows describes the two operations that follow events.
 func (s *Server) follows() shape {
 	return shape{query: queryOfTexts("since", "kind", "scope", "name", "type", "actor", "limit#", "last?", "follow?"),

@@ -26,7 +26,9 @@ func main() {
 	}
 	yes := true
 	var web tendapi.PostV1ApplyJSONRequestBody
-	if err := web.FromObject(tendapi.Object{Kind: "deployment", Scope: "prod", Name: "web", Spec: map[string]any{"image": "web:1"}}); err != nil {
+	scope := "prod"
+	manifest := tendapi.Manifest{Kind: "deployment", Scope: &scope, Name: "web", Spec: map[string]any{"image": "web:1"}}
+	if err := web.FromManifest(manifest); err != nil {
 		panic(err)
 	}
 	applied, err := client.PostV1ApplyWithResponse(context.Background(), &tendapi.PostV1ApplyParams{DryRun: &yes}, web)

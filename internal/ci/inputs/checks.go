@@ -16,8 +16,8 @@ var checks = map[string]check{
 	// The story runs the whole binary; its inputs are what makes, carries and exports spans.
 	"test-otlp": {packages: []string{"./internal/observe/tracing", "./internal/observe/telemetry/..."},
 		paths: []string{"tools/otlpcheck"}},
-	// What a client is generated from: the routes, and the types that they take and answer.
-	"test-openapi": {paths: []string{":(glob)internal/server/*.go", "api", "tools/apiclient"}},
+	// What a client is generated from: the routes, and the types that they take and answer; and a page with an example.
+	"test-openapi": {paths: []string{":(glob)internal/server/*.go", "api", "tools/apiclient", "docs/use/cli.md"}},
 	"test-kube": {
 		packages: []string{"./api/kube/...", "./internal/operator/...", "./cmd/tend-operator/..."}, tags: "kube",
 		paths: []string{"tools/kube-apiserver", "tools/kubegen", "tools/kuberender", "deploy/operator",

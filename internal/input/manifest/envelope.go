@@ -99,8 +99,7 @@ func (d *draft) word(n *node, key string, f *faults) string {
 
 var metadataKeys = []string{
 	"labels", "annotations", "uid", "generation", "revision", "stamps", "createdAt", "updatedAt",
-	"deletedAt", "finalizers",
-	"owners", "fields",
+	"deletedAt", "finalizers", "owners", "change", "trace", "fields",
 }
 
 // Bounds on an object's labels and annotations.

@@ -1,0 +1,34 @@
+package server
+
+import (
+	"encoding/json"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tend.dev/tend/api"
+)
+
+// applied describes one object as an apply takes it; Server.Decode reads it. Each part of an api.Object is one of a
+// manifest too, so that clients can apply what the API has answered.
+type applied struct {
+	Kind     api.Kind        `json:"kind"`
+	Scope    string          `json:"scope,omitempty" doc:"assets, registries and macros of plugins need none"`
+	Name     string          `json:"name"`
+	Metadata api.Metadata    `json:"metadata,omitzero" doc:"labels and annotations; the server writes the rest"`
+	Spec     json.RawMessage `json:"spec" doc:"the fields of the kind"`
+	Status   json.RawMessage `json:"status,omitempty" doc:"ignored: the server writes it"`
+}
+
+// manifests is the body of an apply: one manifest or a list, as JSON or YAML.
+func (s *Server) manifests() map[string]*huma.Schema {
+	schemas := s.api.OpenAPI().Components.Schemas
+	schemas.Map()["Manifest"] = schemas.Schema(reflect.TypeFor[applied](), false, "")
+	one, named := reference("Manifest"), reference("Manifests")
+	schemas.Map()["Manifests"] = &huma.Schema{OneOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: one}}}
+	return map[string]*huma.Schema{"application/json": named, "application/yaml": named}
+}
+
+func reference(schema string) *huma.Schema {
+	return &huma.Schema{Ref: "#/components/schemas/" + schema}
+}

@@ -1,0 +1,106 @@
+package main
+
+// document is what the generator knows of an API.
+type document struct {
+	title, version string
+	// schemas are in the order of their names, operations in the order of paths and methods.
+	schemas    []schema
+	operations []operation
+	// problem is the body of every error.
+	problem typ
+}
+
+// schema is a type with a name.
+type schema struct {
+	name, doc string
+	is        typ
+}
+
+// typ is a type of TypeScript: one of those below.
+type typ interface{ isType() }
+
+type (
+	// unknown is any JSON value. TypeScript makes the caller check it before use.
+	unknown struct{}
+	// primitive is string, number, boolean or null.
+	primitive string
+	// literals is one of several texts.
+	literals []string
+	// named refers to a schema.
+	named string
+	array struct{ of typ }
+	// table has keys that the document doesn't know.
+	table struct{ of typ }
+	// record has the fields that the document names, and others too if it is open.
+	record struct {
+		fields []field
+		open   bool
+	}
+	union []typ
+)
+
+func (unknown) isType()   {}
+func (primitive) isType() {}
+func (literals) isType()  {}
+func (named) isType()     {}
+func (array) isType()     {}
+func (table) isType()     {}
+func (record) isType()    {}
+func (union) isType()     {}
+
+// field is a property of a record, or a parameter of an operation.
+type field struct {
+	name, doc string
+	is        typ
+	optional  bool
+}
+
+// operation is a method on a path.
+type operation struct {
+	id, summary  string
+	method, path string // such as GET and /v1/objects/{kind}
+	// segments are the fields that the path names, in its order.
+	segments, query []field
+	body            *body
+	// whole is the answer that comes in one piece; nil if there is only a stream.
+	whole *answer
+	// stream is the answer that comes in JSON lines; nil if there is none.
+	stream *answer
+}
+
+// parameters returns all parameters in the order in which they are printed.
+func (o operation) parameters() []field {
+	return append(append([]field(nil), o.segments...), o.query...)
+}
+
+// body is what an operation takes.
+type body struct {
+	// json is the type of the value to send as JSON; nil if only bytes are taken.
+	json typ
+	// text is the media type in which a string is sent as it is; empty if there is none.
+	text string
+	// bytes is the media type of bytes; empty if there is none.
+	bytes string
+}
+
+// form says how an answer is read.
+type form int
+
+const (
+	inJSON form = iota
+	inLines
+	inText
+	inBytes
+	empty
+	socket // the connection becomes a WebSocket
+)
+
+// answer is what an operation returns where nothing failed.
+type answer struct {
+	form  form
+	media string
+	is    typ    // of the value, or of each line
+	doc   string // each status, and what comes with it
+	// statuses are those that come with this answer. One of 400 and more is an answer too if its body isn't a problem.
+	statuses []int
+}
