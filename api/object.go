@@ -15,9 +15,9 @@ type Ref struct {
 	Name  string `json:"name"`
 }
 
-// String is the form people type and messages show: kind/scope/name. A macro may have no scope: it is kind/name then.
+// String is the form people type and messages show: kind/scope/name, or kind/name without a scope.
 func (r Ref) String() string {
-	if r.Scope == "" {
+	if r.Scope == "" || r.Scope == Unscoped {
 		return string(r.Kind) + "/" + r.Name
 	}
 	return string(r.Kind) + "/" + r.Scope + "/" + r.Name

@@ -78,7 +78,7 @@ func (f *eventFlags) options(ctx context.Context, c *client.Client, args []strin
 		return opts, fmt.Errorf("%s is a pod: name the object it belongs to as SCOPE/NAME", wanted.pod)
 	case wanted.scope == "" && wanted.kind.Info().Scope == api.ScopeNone && wanted.kind != "":
 		wanted.scope = api.Unscoped
-	case wanted.scope == "":
+	case wanted.scope == "", wanted.kind == "" && slices.Contains(kindWords(), wanted.scope):
 		ref, err := resolve(ctx, c, wanted)
 		if err != nil {
 			return opts, err

@@ -69,7 +69,21 @@ func resolveAmong(
 	return api.Ref{}, fmt.Errorf("%s is ambiguous: say which of %s", wanted, strings.Join(names, ", "))
 }
 
+// candidates returns the objects that an address may name. KIND/NAME is one without a scope, where no scope is called
+// like the kind.
 func candidates(ctx context.Context, c *client.Client, wanted address) ([]api.Ref, error) {
+	found, err := matching(ctx, c, wanted)
+	if err != nil || len(found) > 0 || wanted.kind != "" {
+		return found, err
+	}
+	kind, err := parseKind(wanted.scope)
+	if err != nil || kind.Info().Scope == api.ScopeRequired || !kind.Stored() {
+		return nil, nil
+	}
+	return matching(ctx, c, address{kind: kind, scope: api.Unscoped, name: wanted.name})
+}
+
+func matching(ctx context.Context, c *client.Client, wanted address) ([]api.Ref, error) {
 	among := api.KindsThat(api.Kind.Stored)
 	if wanted.kind != "" {
 		among = []api.Kind{wanted.kind}

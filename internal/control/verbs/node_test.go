@@ -157,7 +157,7 @@ func TestANodeThatIsForcedOut(t *testing.T) {
 	result, err := w.service.NodeDown(t.Context(), "n2", ForceNodeOut, false, "ann")
 	want := []string{
 		"the TLS key of shop.example", "the accounts at certificate authorities (ACME)",
-		"the asset files of deployment/prod/web", "the credentials of registry/_/ghcr",
+		"the asset files of deployment/prod/web", "the credentials of registry/ghcr",
 		"the environment of deployment/prod/web",
 		"the environment, the asset files and the registry credentials of deployment/prod/db, which was deleted",
 		"the environment, the asset files and the registry credentials of deployment/prod/gone, which was deleted",
@@ -223,11 +223,11 @@ func TestWhatABuilderCouldRead(t *testing.T) {
 	asked("hub", "plain")
 	asked("builder", "built")
 	for node, want := range map[string][]string{
-		"hub": {"the credentials of registry/_/hub"},
-		"builder": {"the build secrets of deployment/prod/built: NPM PIP", "the credentials of registry/_/ghcr",
-			"the credentials of registry/_/hub", "the source of deployment/prod/built"},
+		"hub": {"the credentials of registry/hub"},
+		"builder": {"the build secrets of deployment/prod/built: NPM PIP", "the credentials of registry/ghcr",
+			"the credentials of registry/hub", "the source of deployment/prod/built"},
 		"idle":   nil,
-		"former": {"the credentials of registry/_/ghcr"},
+		"former": {"the credentials of registry/ghcr"},
 	} {
 		if result, err := w.service.NodeDown(t.Context(), node, ForceNodeOut, false, "ann"); err != nil ||
 			!slices.Equal(result.Rotate, want) {

@@ -80,7 +80,7 @@ func TestOneRegistryPerHost(t *testing.T) {
 	w.mustApply(registry("hub", `{"url":"docker.io","helper":"a"}`))
 	_, err := w.apply(ApplyOptions{}, registry("second", `{"url":"https://index.docker.io/v1/","helper":"b"}`))
 	if refused := wantReason(t, err, RegistryTaken); !strings.Contains(refused.Errors[0].Detail,
-		"registry/_/hub already declares docker.io") {
+		"registry/hub already declares docker.io") {
 		t.Errorf("refused with %v", refused.Errors)
 	}
 	_, err = w.apply(ApplyOptions{}, registry("a", `{"url":"ghcr.io","helper":"a"}`),

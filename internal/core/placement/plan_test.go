@@ -95,7 +95,7 @@ func TestPlan(t *testing.T) {
 				named("n1", func(n *Node) { n.Arch = "arm64" }), named("n2", func(n *Node) { n.Arch = "amd64" }), named("n3", nil),
 			},
 			refused: []Refusal{{
-				Task: "a", TooLarge: true, Message: "no node has 1048576Gi of memory; n1 has 4Gi",
+				Task: "a", TooLarge: true, Message: "no node has 1024Ti of memory; n1 has 4Gi",
 				Next: "lower resources.limits.memory to what a node has",
 			}},
 		},

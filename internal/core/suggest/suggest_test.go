@@ -69,7 +69,7 @@ func TestObject(t *testing.T) {
 		"another kind": {"the right name of another kind", api.Ref{Kind: api.KindStatefulSet, Scope: "acme", Name: "web"},
 			"deployment/acme/web"},
 		"unscoped": {"what is in no scope",
-			api.Ref{Kind: api.KindSink, Scope: api.Unscoped, Name: "oncall"}, "sink/_/on-call"},
+			api.Ref{Kind: api.KindSink, Scope: api.Unscoped, Name: "oncall"}, "sink/on-call"},
 		"far":       {"another name", api.Ref{Scope: "acme", Name: "worker"}, ""},
 		"far scope": {"the name is in other scopes alone", api.Ref{Scope: "review", Name: "web"}, ""},
 		"kind and far": {"a wrong name of another kind is too much",
@@ -102,7 +102,7 @@ func TestAddress(t *testing.T) {
 	}{
 		"short":    {"no kind was named", api.Ref{Scope: "acme", Name: "wbe"}, "acme/web"},
 		"whole":    {"a kind was named", api.Ref{Kind: api.KindDeployment, Scope: "acme", Name: "wbe"}, "deployment/acme/web"},
-		"unscoped": {"a name alone would be one in a scope", api.Ref{Name: "oncall"}, "sink/_/on-call"},
+		"unscoped": {"a name alone would be one in a scope", api.Ref{Name: "oncall"}, "sink/on-call"},
 		"far":      {"none is near", api.Ref{Scope: "acme", Name: "worker"}, ""},
 	} {
 		if got := Address(tc.asked, slices.Values(there)); got != tc.want {

@@ -33,7 +33,7 @@ func TestRegistryHelper(t *testing.T) {
 	m.wantSaid(m.tend("apply", "-f", m.file("registry.hcl", `registry "shop" {
   url    = "`+host+`"
   helper = "box"
-}`)), 0, "registry/_/shop created")
+}`)), 0, "registry/shop created")
 	revision := m.apply(m.manifest("app", func(o *api.DeploymentSpec) { o.Image = s.reference }))
 	m.until("the helper's fault is reported", func() bool {
 		c := api.FindCondition(m.status("app").Conditions, api.ConditionDegraded)

@@ -39,18 +39,18 @@ func TestRegistry(t *testing.T) {
   token    = "`+token+`"
 }`)
 	}
-	m.wantSaid(m.tend("apply", "-f", registry(wrong)), 0, "registry/_/shop created")
+	m.wantSaid(m.tend("apply", "-f", registry(wrong)), 0, "registry/shop created")
 	m.degraded("app", "Unauthorized", "check the registry applied for "+host)
-	m.wantSaid(m.tend("apply", "-f", registry(wrong)), 0, "registry/_/shop unchanged")
+	m.wantSaid(m.tend("apply", "-f", registry(wrong)), 0, "registry/shop unchanged")
 	said := m.tend("diff", "-f", registry(right))
 	m.wantSaid(said, 0, "(sealed)")
-	m.wantSaid(m.tend("apply", "-f", registry(right)), 0, "registry/_/shop configured")
+	m.wantSaid(m.tend("apply", "-f", registry(right)), 0, "registry/shop configured")
 	m.converged("app", revision)
 
 	m.wantSaid(m.tend("apply", "-f", m.file("second.hcl", `registry "second" {
   url    = "http://`+host+`/"
   helper = "box"
-}`)), 1, "registry/_/shop already declares "+host)
+}`)), 1, "registry/shop already declares "+host)
 	shown := m.tend("get", "registry", "_/shop", "-o", "json")
 	m.wantSaid(shown, 0, "sealed:")
 	for _, text := range []string{shown.output, said.output, m.output.String()} {
