@@ -30,7 +30,7 @@ type Input struct {
 	// Releases lists the object's kept releases, oldest first.
 	Releases []api.Release
 	Before   api.DeliveredStatus
-	Now     time.Time
+	Now      time.Time
 }
 
 // Decision holds the writes to commit.

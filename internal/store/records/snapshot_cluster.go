@@ -12,6 +12,11 @@ func (s Snapshot) ClusterJobs(cluster string) []Read[api.ClusterJob] {
 	return collect[api.ClusterJob](s.Prefix(ClusterJobSetPrefix(cluster)))
 }
 
+// DeliveredStatus reads the status of an object that is delivered to a cluster.
+func (s Snapshot) DeliveredStatus(ref api.Ref) Read[api.DeliveredStatus] {
+	return get[api.DeliveredStatus](s, StatusKey(ref))
+}
+
 // ClusterReport reads what an object's cluster said of it.
 func (s Snapshot) ClusterReport(ref api.Ref) Read[api.ClusterReport] {
 	return get[api.ClusterReport](s, ClusterReportKey(ref))
