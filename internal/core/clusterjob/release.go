@@ -127,11 +127,12 @@ func (in Input) answer(newest api.Release) *api.ReleaseOutcome {
 		healOf(job) != nil && !in.applied(job) {
 		return nil
 	}
-	switch ready := in.ready(job, in.delivered(job)); ready.Status {
-	case api.ConditionTrue:
+	delivered := in.delivered(job)
+	if in.ready(job, delivered).Status == api.ConditionTrue {
 		return &api.ReleaseOutcome{Good: true}
-	case api.ConditionFalse:
-		return &api.ReleaseOutcome{Reason: ready.Reason, Message: short(ready.Message, maxCause)}
+	}
+	if c := in.degraded(job, delivered); c.Status == api.ConditionTrue && c.Reason != api.ReasonDrifted {
+		return &api.ReleaseOutcome{Reason: c.Reason, Message: short(c.Message, maxCause)}
 	}
 	return nil
 }

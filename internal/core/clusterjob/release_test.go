@@ -105,18 +105,26 @@ func TestReleasesOfAnInstance(t *testing.T) {
 		"good": {"the cluster says so of this generation", good, "v1=good"},
 		"failed": {"the cluster says so", func(t *testing.T, w *world) {
 			w.takes(t, done)
-			w.says(ready, api.ConditionFalse, "HelmReleaseFailed", 1)
+			w.says(api.ConditionDegraded, api.ConditionTrue, "HelmReleaseFailed", 1)
 		}, "v1=HelmReleaseFailed"},
-		"failed, then good": {"it was tried again", func(t *testing.T, w *world) {
+		"not ready": {"Flux is at it", func(t *testing.T, w *world) {
 			w.takes(t, done)
 			w.says(ready, api.ConditionFalse, "HelmReleaseFailed", 1)
+		}, "v1"},
+		"changed in the cluster": {"who changes an object of the chart is not the release", func(t *testing.T, w *world) {
+			w.takes(t, done)
+			w.says(api.ConditionDegraded, api.ConditionTrue, "Drifted", 1)
+		}, "v1"},
+		"failed, then good": {"it was tried again", func(t *testing.T, w *world) {
+			w.takes(t, done)
+			w.says(api.ConditionDegraded, api.ConditionTrue, "HelmReleaseFailed", 1)
 			w.control(t)
 			w.says(ready, api.ConditionTrue, "HelmReleaseReady", 1)
 		}, "v1=good"},
 		"good, then ill": {"what was good stays good", func(t *testing.T, w *world) {
 			good(t, w)
 			w.control(t)
-			w.says(ready, api.ConditionFalse, "HelmReleaseFailed", 1)
+			w.says(api.ConditionDegraded, api.ConditionTrue, "HelmReleaseFailed", 1)
 		}, "v1=good"},
 		"refused": {"the delivery failed", func(t *testing.T, w *world) {
 			w.takes(t, pull.Result{Outcome: pull.OutcomeFailed, Error: "no such kind"})
@@ -149,11 +157,11 @@ func TestReleasesOfAnInstance(t *testing.T) {
 			good(t, w)
 			w.releases[0].Generation = 2
 		}, "v1"},
-		"drift": {"what was changed afterwards says nothing of it", func(t *testing.T, w *world) {
+		"deleted in the cluster": {"what happened afterwards says nothing of it", func(t *testing.T, w *world) {
 			w.takes(t, done)
 			w.control(t)
 			next := *w.report
-			next.Live = &api.ClusterLive{Key: w.job.Key, Differences: []api.ClusterDifference{{Field: "spec.x"}}, At: w.now}
+			next.Live = &api.ClusterLive{Key: w.job.Key, Missing: true, At: w.now}
 			w.report, w.object.Metadata.Annotations = &next, map[string]string{api.AnnotationDrift: api.DriftReport}
 		}, "v1"},
 		"silence": {"its last word may not be true any more", func(t *testing.T, w *world) {
