@@ -42,7 +42,7 @@ func delivered(t *testing.T, outcomes map[string]api.ReleaseOutcome, versions ..
 
 var wasGoodOnce = api.ReleaseOutcome{Good: true}
 
-// TestRollbackOfAnInstance: the newest good release that differs, or the one that is named, is what is declared again.
+// TestRollbackOfAnInstance: a rollback declares the newest good release that differs again, or the one that is named.
 func TestRollbackOfAnInstance(t *testing.T) {
 	for name, tc := range map[string]struct {
 		versions []string

@@ -38,8 +38,8 @@ type Decision struct {
 	// Job is the job to store; nil for no job.
 	Job    *api.ClusterJob
 	Status api.DeliveredStatus
-	// Release is a release to store; nil if the newest one is what the cluster is to have. Surplus lists the ids of
-	// releases to delete.
+	// Release is a release to store; nil if the cluster is to have the newest one. Surplus lists the ids of releases to
+	// delete.
 	Release *api.Release
 	Surplus []string
 	// Gone: the object is being deleted, and nothing is left to wait for.

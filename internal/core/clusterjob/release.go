@@ -15,8 +15,8 @@ const maxCause = 1024
 // releases completes a decision with the releases of the object: the one to store, those to delete, and how each was
 // found to be.
 //
-// A release is made in the commit that stores its first job, so it has what the cluster was given, and nothing that was
-// never sent is a release. Suspend is no part of it, as replicas are none of a deployment's.
+// A release is made in the commit that stores its first job, so each has what the cluster was given. It lacks suspend,
+// as a deployment's release lacks replicas.
 func (in Input) releases(d *Decision) error {
 	d.Status.Release, d.Status.Outcomes = in.Before.Release, in.outcomes()
 	if !in.Object.Kind.HasVersions() || d.Job == nil || d.Job.Action != api.ActionApply {
@@ -118,9 +118,9 @@ func (in Input) outcomes() map[string]api.ReleaseOutcome {
 	return next
 }
 
-// answer returns what the cluster says of the newest release; nil as long as it is no answer to that very one. The job
-// that is stored was sent for it, also if the object has changed since. What was found changed or missing afterwards
-// says nothing of the release, nor does a cluster of which nothing is heard.
+// answer returns what the cluster says of the newest release; nil until the cluster has answered about that very one.
+// The stored job was sent for it, also if the object has changed since. What was found changed or missing afterwards
+// says nothing of the release, nor does a silent cluster.
 func (in Input) answer(newest api.Release) *api.ReleaseOutcome {
 	job := in.Job
 	if job == nil || job.Action != api.ActionApply || job.Generation < newest.Generation || in.live(job) != nil ||

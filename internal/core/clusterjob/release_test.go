@@ -1,6 +1,7 @@
 package clusterjob
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -14,7 +15,7 @@ import (
 )
 
 // checkReleases checks that no number was given twice, that each job that the operator did was for a release, and that
-// the newest release is what is declared.
+// the newest release has the declared spec.
 func (w *world) checkReleases(t rapid.TB) {
 	t.Helper()
 	for i, r := range w.made {
@@ -85,7 +86,7 @@ func (w *world) fates() string {
 	return strings.Join(out, " ")
 }
 
-// TestReleasesOfAnInstance: a release is what the cluster was given, and is good or failed by an answer to that very one.
+// TestReleasesOfAnInstance: a release has what the cluster was given. It is good or failed by an answer to itself.
 func TestReleasesOfAnInstance(t *testing.T) {
 	done, ready := pull.Result{Outcome: pull.OutcomeSucceeded}, api.ConditionReady
 	one, two := instanceSpec("1.0.0"), instanceSpec("2.0.0")
@@ -99,7 +100,7 @@ func TestReleasesOfAnInstance(t *testing.T) {
 		play   func(t *testing.T, w *world)
 		want   string
 	}{
-		"sent": {"no answer is none", func(t *testing.T, w *world) { w.control(t) }, "v1"},
+		"sent": {"nothing is heard yet", func(t *testing.T, w *world) { w.control(t) }, "v1"},
 		"applied": {"that the resource is stored there is no answer of the application",
 			func(t *testing.T, w *world) { w.takes(t, done) }, "v1"},
 		"good": {"the cluster says so of this generation", good, "v1=good"},
@@ -169,7 +170,7 @@ func TestReleasesOfAnInstance(t *testing.T) {
 			w.known.Connected = &api.Condition{Status: api.ConditionFalse, Reason: api.ReasonNoRecentRoundTrip}
 		}, "v1"},
 		"no cluster": {"nothing is sent", func(_ *testing.T, w *world) { w.known.Declared = false }, ""},
-		"suspended": {"whether Flux acts is no part of what it installs", func(t *testing.T, w *world) {
+		"suspended": {"it doesn't say what Flux installs", func(t *testing.T, w *world) {
 			w.declares(two, nil)
 			good(t, w)
 			w.declares(suspended, nil)
@@ -207,10 +208,11 @@ func TestReleasesOfAnInstance(t *testing.T) {
 	}
 }
 
-// TestReleaseIsWhatWasSent: it holds the spec that is in the job of the same commit, and each number as it was written.
-func TestReleaseIsWhatWasSent(t *testing.T) {
+// TestReleaseHasWhatWasSent: it holds the spec that is in the job of the same commit, and each number as it was written.
+func TestReleaseHasWhatWasSent(t *testing.T) {
 	w := newWorld()
-	w.object.Spec = []byte(strings.Replace(string(instanceSpec("1.0.0")), `"inline":{}`, `"inline":{"n":12345678901234567890}`, 1))
+	w.object.Spec = bytes.Replace(instanceSpec("1.0.0"), []byte(`"inline":{}`),
+		[]byte(`"inline":{"n":12345678901234567890}`), 1)
 	w.control(t)
 	var sent struct{ Spec map[string]any }
 	if err := json.Unmarshal(w.job.Payload, &sent); err != nil {

@@ -97,7 +97,7 @@ const (
 // waitsForWindow is the reason of an instance that is suspended until its maintenance window opens.
 const waitsForWindow = "MaintenanceWindow"
 
-// Paused returns the condition that says that an instance is left as it is until a person changes that; nil if it isn't.
+// Paused returns the condition of an instance that is left as it is until a person changes that; nil of any other.
 func Paused(status api.DeliveredStatus) *api.Condition {
 	c := api.FindCondition(status.Conditions, reportedSuspended)
 	if c == nil || c.Status != api.ConditionTrue || c.Reason == waitsForWindow {

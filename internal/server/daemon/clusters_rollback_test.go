@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/core/change"
 )
 
-// given is what an operator was last given, as it has it in its cluster.
+// given holds what an operator was given last.
 type given struct {
 	Spec struct {
 		Chart struct{ Version string }

@@ -151,19 +151,6 @@ func (s Snapshot) Releases(ref api.Ref) []Read[api.Release] {
 	return releases
 }
 
-// ReleaseStatus returns what the status of an object says of its releases: of one that is delivered to a cluster, the
-// current one and the outcomes. It is nil without a status.
-func (s Snapshot) ReleaseStatus(ref api.Ref) *api.WorkloadStatus {
-	if !ref.Kind.HasVersions() {
-		return s.WorkloadStatus(ref).Value
-	}
-	status := s.DeliveredStatus(ref).Value
-	if status == nil {
-		return nil
-	}
-	return &api.WorkloadStatus{Release: status.Release, Outcomes: status.Outcomes}
-}
-
 // Release reads one release.
 func (s Snapshot) Release(ref api.Ref, id string) Read[api.Release] {
 	return get[api.Release](s, ReleaseKey(ref, id))
