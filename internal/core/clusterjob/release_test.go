@@ -208,7 +208,7 @@ func TestReleasesOfAnInstance(t *testing.T) {
 	}
 }
 
-// TestReleaseHasWhatWasSent: it holds the spec that is in the job of the same commit, and each number as it was written.
+// TestReleaseHasWhatWasSent: it holds the spec of the job of the same commit, with each number as it was written.
 func TestReleaseHasWhatWasSent(t *testing.T) {
 	w := newWorld()
 	w.object.Spec = bytes.Replace(instanceSpec("1.0.0"), []byte(`"inline":{}`),
