@@ -30,6 +30,11 @@ func (in Input) releases(d *Decision) error {
 	if sum := hash(string(spec), 64); current == nil || current.SpecHash != sum {
 		current = in.release(spec, sum)
 		d.Release = current
+		if d.Job == in.Job { // an earlier version of Tend made it, and no release
+			made := in
+			made.Releases = append(made.Releases, *current)
+			d.Status.Outcomes = made.outcomes()
+		}
 	}
 	d.Status.Release = current.ID
 	d.Surplus = in.surplus(*d)

@@ -169,6 +169,11 @@ func TestReleasesOfAnInstance(t *testing.T) {
 			good(t, w)
 			w.known.Connected = &api.Condition{Status: api.ConditionFalse, Reason: api.ReasonNoRecentRoundTrip}
 		}, "v1"},
+		"of an earlier version of Tend": {"its job was done before releases were kept", func(t *testing.T, w *world) {
+			good(t, w)
+			w.control(t)
+			w.releases, w.status = nil, api.DeliveredStatus{}
+		}, "v1=good"},
 		"no cluster": {"nothing is sent", func(_ *testing.T, w *world) { w.known.Declared = false }, ""},
 		"suspended": {"it doesn't say what Flux installs", func(t *testing.T, w *world) {
 			w.declares(two, nil)
