@@ -60,7 +60,7 @@ type references struct {
 // origin names an object with values.
 type origin struct{ kind, name string }
 
-// sight is what was seen of an object with values: its version, which is empty if it doesn't exist, and the time of its
+// sight has the version of an object with values, which is empty if it doesn't exist, and the time of its
 // last write.
 type sight struct {
 	version string
