@@ -15,6 +15,10 @@ type DeliveredStatus struct {
 	// cluster has, how that is: Pending, Running, Succeeded, Failed or Cancelled.
 	Phase    string          `json:"phase,omitempty"`
 	Delivery *DeliveryStatus `json:"delivery,omitempty"`
+	// Release is the release whose spec the cluster is to have; empty for a kind without releases. Outcomes holds what
+	// the cluster answered about the kept releases, by their ids. A release without an answer is not in it.
+	Release  string                    `json:"release,omitempty"`
+	Outcomes map[string]ReleaseOutcome `json:"outcomes,omitempty"`
 	// Differences are the fields that the cluster has otherwise than the object declares; empty if none is known.
 	Differences []ClusterDifference `json:"differences,omitempty"`
 	// Endpoints lists the application's addresses, as the cluster reports them.

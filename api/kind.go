@@ -59,6 +59,8 @@ type KindInfo struct {
 	Later string
 	// Delivered: its objects are sent to the Kubernetes cluster that their spec names, and their state comes from there.
 	Delivered bool
+	// Versions: each spec that is delivered is kept as a numbered release, and an earlier one can be put back.
+	Versions bool
 	// StandsFor are the kinds that a manifest of this kind declares objects of; empty if it is stored itself.
 	StandsFor []Kind
 	// check adds what is wrong with a spec.
@@ -116,7 +118,7 @@ func init() {
 		kindOf[SyncSpec, SyncStatus](KindInfo{Kind: KindSync, Scope: ScopeNone, Private: true}, (*checker).sync),
 		kindOf[ClusterSpec, ClusterStatus](KindInfo{Kind: KindCluster, Scope: ScopeNone, Later: "declared"}, (*checker).cluster),
 		delivered(kindOf[ApplicationInstanceSpec,
-			DeliveredStatus](KindInfo{Kind: KindApplicationInstance, Short: []string{"appinst"}},
+			DeliveredStatus](KindInfo{Kind: KindApplicationInstance, Short: []string{"appinst"}, Versions: true},
 			(*checker).applicationInstance), (*checker).fixedInstance),
 		delivered(kindOf[OperationSpec, DeliveredStatus](KindInfo{Kind: KindOperation, Short: []string{"op"}},
 			(*checker).operation), (*checker).fixedOperation),
@@ -184,6 +186,12 @@ func (k Kind) Serves() bool { return k.HasSlots() || k.TimeBoxed() }
 
 // Delivered reports whether objects of the kind are sent to a Kubernetes cluster.
 func (k Kind) Delivered() bool { return k.Info().Delivered }
+
+// HasVersions reports whether what is delivered of its objects is kept as numbered releases.
+func (k Kind) HasVersions() bool { return k.Info().Versions }
+
+// RollsBack reports whether its objects can return to an earlier release.
+func (k Kind) RollsBack() bool { return k.HasSlots() || k.HasVersions() }
 
 // HasContainers reports whether anything of the kind runs in containers.
 func (k Kind) HasContainers() bool { return k.HasSlots() || k.HasRuns() || k.TimeBoxed() }

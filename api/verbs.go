@@ -123,6 +123,8 @@ type ReleaseInfo struct {
 	EnvHash  string `json:"envHash,omitempty"`
 	Image    string `json:"image"`
 	ImageID  string `json:"imageID,omitempty"`
+	// Chart is the name and the version of the chart of an application instance.
+	Chart string `json:"chart,omitempty"`
 	// RolledBackFrom is the release whose snapshot this one repeats.
 	RolledBackFrom string    `json:"rolledBackFrom,omitempty"`
 	Generation     int64     `json:"generation"`
@@ -139,6 +141,8 @@ type ReleaseInfo struct {
 	// Failed is the reason why its rollout failed; empty if it didn't. Message is the whole cause.
 	Failed  string `json:"failed,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Replaced: the next release of the application instance took its place before the cluster said whether it is ready.
+	Replaced bool `json:"replaced,omitempty"`
 	// Pods counts the live pods that serve it.
 	Pods int `json:"pods"`
 	// Runs are its commands that were asked for, oldest first.

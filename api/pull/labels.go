@@ -14,3 +14,9 @@ const (
 
 // AnnotationRequestedAt is Flux's annotation that asks for a reconcile now, with a value that it did not have before.
 const AnnotationRequestedAt = "reconcile.fluxcd.io/requestedAt"
+
+// AnnotationReconcile with the value ReconcileDisabled, on an ApplicationInstance, pauses it.
+const (
+	AnnotationReconcile = "apps.vworkspace.io/reconcile"
+	ReconcileDisabled   = "disabled"
+)

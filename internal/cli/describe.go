@@ -72,6 +72,11 @@ func (a *app) gather(ctx context.Context, c *client.Client, ref api.Ref) (d desc
 		return d, err
 	}
 	d.Events = newestEvents(ctx, c, ref)
+	if ref.Kind.HasVersions() {
+		releases, err := c.Releases(ctx, client.TargetOf(ref))
+		d.Releases = releases.Items
+		return d, err
+	}
 	if !ref.Kind.HasContainers() {
 		return d, nil
 	}

@@ -228,6 +228,8 @@ func wideTables() []wideTable {
 		{name: "describe, events", listing: briefEvents(longEvents()[:3], now), section: "Events", always: []string{"WHAT"}},
 		history,
 		{name: "releases", listing: releaseListing(longReleases(), now), always: []string{"RELEASE", "STATE", "CHANGED"}},
+		{name: "releases, application instance", listing: releaseListing(longVersions(), now),
+			always: []string{"RELEASE", "STATE", "CHANGED"}},
 		{name: "describe, releases", listing: briefReleases(releaseListing(longReleases(), now)), section: "Releases",
 			always: []string{"RELEASE", "STATE"}},
 		{name: "nodes", listing: nodeListing(longNodes()), always: []string{"NODE", "STATE"}},

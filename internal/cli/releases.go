@@ -19,7 +19,7 @@ func (a *app) releasesCommand() *cobra.Command {
 		Short: "list what was rolled out, newest first",
 		Long: "List the releases that are kept, newest first: whether each is current, good or failed, what it changed against the one\n" +
 			"before, and the command and user it came from. -o json has every field that changed and the whole cause of a failure.",
-		Example:           "  tend releases prod/web\n  tend releases prod/web -o wide",
+		Example:           "  tend releases prod/web\n  tend releases prod/web -o wide\n  tend releases appinst prod/cloud",
 		Aliases:           []string{"release"},
 		Args:              takes(1, 2),
 		ValidArgsFunction: a.completeObjects,
@@ -74,6 +74,9 @@ func releaseListing(releases []api.ReleaseInfo, now time.Time) listing {
 		empty:      "no releases yet",
 		narrow:     narrowing{drop: []string{"BY", "AGE", "PODS", "COMMANDS", "IMAGE"}, cut: []string{"STATE", "CHANGED"}},
 	}
+	if len(releases) > 0 && releases[0].Kind.HasVersions() {
+		return versionListing(releases, now)
+	}
 	commands := slices.ContainsFunc(releases, func(r api.ReleaseInfo) bool { return len(r.Runs) > 0 })
 	if commands {
 		l.header = slices.Insert(l.header, 4, "COMMANDS")
@@ -88,6 +91,22 @@ func releaseListing(releases []api.ReleaseInfo, now time.Time) listing {
 		l.rows = append(l.rows, row)
 		l.wideRows = append(l.wideRows,
 			[]string{r.Reason, r.SpecHash[:min(12, len(r.SpecHash))], dash(r.ImageID), fmt.Sprint(r.Generation)})
+	}
+	return l
+}
+
+// versionListing lists the releases of an application instance, whose pods are its cluster's.
+func versionListing(releases []api.ReleaseInfo, now time.Time) listing {
+	l := listing{
+		header:     []string{"RELEASE", "STATE", "CHART", "CHANGED", "BY", "AGE"},
+		wideHeader: []string{"REASON", "HASH", "GENERATION"},
+		narrow:     narrowing{drop: []string{"BY", "AGE", "CHART"}, cut: []string{"STATE", "CHANGED"}},
+	}
+	for _, r := range releases {
+		l.names = append(l.names, r.ID)
+		l.rows = append(l.rows, []string{r.ID, releaseState(r, releases), dash(r.Chart), releaseChanged(r), releaseBy(r),
+			age(r.CreatedAt, now)})
+		l.wideRows = append(l.wideRows, []string{r.Reason, r.SpecHash[:min(12, len(r.SpecHash))], fmt.Sprint(r.Generation)})
 	}
 	return l
 }
@@ -121,6 +140,8 @@ func releaseState(r api.ReleaseInfo, all []api.ReleaseInfo) string {
 		words = append(words, "good")
 	case r.Failed != "":
 		words = append(words, "failed: "+r.Failed)
+	case r.Replaced:
+		words = append(words, "replaced before it was ready")
 	}
 	return dash(strings.Join(words, ", "))
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 
 	"tend.dev/tend/api"
@@ -12,9 +13,9 @@ import (
 // releaseInfos returns an object's releases, newest first.
 func (s *Server) releaseInfos(snap records.Snapshot, ref api.Ref) []api.ReleaseInfo {
 	status := api.WorkloadStatus{Rollout: &api.RolloutStatus{}}
-	if read := snap.WorkloadStatus(ref); read.Exists() {
-		status.Release, status.Outcomes = read.Value.Release, read.Value.Outcomes
-		status.Rollout = cmp.Or(read.Value.Rollout, status.Rollout)
+	if read := snap.ReleaseStatus(ref); read != nil {
+		status.Release, status.Outcomes = read.Release, read.Outcomes
+		status.Rollout = cmp.Or(read.Rollout, status.Rollout)
 	}
 	pods := podsOfReleases(snap, ref, status.Release)
 	runs := map[string][]api.Run{}
@@ -35,6 +36,9 @@ func (s *Server) releaseInfos(snap records.Snapshot, ref api.Ref) []api.ReleaseI
 		if outcome := status.Outcomes[r.ID]; !info.Good {
 			info.Failed, info.Message = outcome.Reason, outcome.Message
 		}
+		if ref.Kind.HasVersions() {
+			info.Chart, info.Replaced = chartOf(*r), !info.Current && !info.Good && info.Failed == ""
+		}
 		if info.Changed = r.Changed; before != nil && len(info.Changed) == 0 {
 			info.Changed = s.Verbs.ReleaseChanges(*before, *r)
 		}
@@ -42,6 +46,15 @@ func (s *Server) releaseInfos(snap records.Snapshot, ref api.Ref) []api.ReleaseI
 	}
 	slices.Reverse(out)
 	return out
+}
+
+// chartOf returns the name and the version of the chart of a release of an application instance; empty without one.
+func chartOf(r api.Release) string {
+	var spec api.ApplicationInstanceSpec
+	if err := json.Unmarshal(r.Spec, &spec); err != nil || spec.Chart == nil {
+		return ""
+	}
+	return spec.Chart.Name + " " + spec.Chart.Version
 }
 
 // podsOfReleases counts the live pods of each release. Pods of a release that the current one repeats count for the

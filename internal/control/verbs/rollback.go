@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -54,9 +53,15 @@ func (s *Service) Rollback(ctx context.Context, target Target, opts RollbackOpti
 func (s *Service) prepareRollback(
 	ctx context.Context, snap records.Snapshot, target Target, opts RollbackOptions,
 ) (*verbDecision, error) {
-	object, err := target.findSlotted(snap, "rolled back")
-	if err != nil {
+	object, err := target.findLive(snap)
+	switch {
+	case err != nil:
 		return nil, err
+	case object.Value.Kind.HasVersions():
+		return s.prepareReturn(ctx, snap, object, opts)
+	case !object.Value.Kind.HasSlots():
+		return nil, invalid("name a deployment, a statefulset or an application instance", "%s can't be rolled back",
+			object.Value.Ref())
 	}
 	release, err := rollbackTarget(snap, object.Value.Ref(), opts.Release)
 	if err != nil {
@@ -158,9 +163,13 @@ func rollbackTarget(snap records.Snapshot, ref api.Ref, wanted string) (*api.Rel
 		return nil, notFound(keptReleases(releases), "%s has no release %s", ref, wanted)
 	}
 	if len(releases) == 0 {
-		return nil, notFound("a release is kept once the first rollout began", "%s has no release yet", ref)
+		first := "a release is kept once the first rollout began"
+		if ref.Kind.HasVersions() {
+			first = "a release is kept once it is sent to the cluster"
+		}
+		return nil, notFound(first, "%s has no release yet", ref)
 	}
-	status := snap.WorkloadStatus(ref).Value
+	status := snap.ReleaseStatus(ref)
 	current := inForce(status, releases)
 	for _, good := range []bool{true, false} {
 		for _, release := range slices.Backward(releases) {
@@ -174,12 +183,15 @@ func rollbackTarget(snap records.Snapshot, ref api.Ref, wanted string) (*api.Rel
 	}
 	for _, release := range slices.Backward(releases) {
 		if earlier := release.Value; !sameSnapshot(earlier, current) {
-			return nil, notFound(fmt.Sprintf("to go back to it all the same: tend rollback %s/%s %s", ref.Scope,
-				ref.Name, earlier.ID),
+			return nil, notFound("to go back to it all the same: "+rollbackCommand(ref, earlier),
 				"%s has no good release to return to: %s failed, and %s is current", ref, earlier.ID, current.ID)
 		}
 	}
-	return nil, notFound(fmt.Sprintf("what has no release yet, such as an image that can't be had, is undone by name: tend rollback %s/%s %s", ref.Scope, ref.Name, current.ID),
+	pending := "such as an image that can't be had"
+	if ref.Kind.HasVersions() {
+		pending = "because the cluster was not given it"
+	}
+	return nil, notFound("what has no release yet, "+pending+", is undone by name: "+rollbackCommand(ref, current),
 		"%s has no release to return to but %s, which is current", ref, current.ID)
 }
 

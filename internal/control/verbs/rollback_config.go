@@ -48,8 +48,13 @@ func onlyConfig(
 		release.ID, current.ID, since)
 }
 
+// rollbackCommand returns the command that returns to a release. Without a kind it would mean a workload of the name.
 func rollbackCommand(ref api.Ref, release *api.Release) string {
-	return fmt.Sprintf("tend rollback %s/%s %s", ref.Scope, ref.Name, release.ID)
+	kind := ""
+	if ref.Kind.HasVersions() {
+		kind = string(ref.Kind) + " "
+	}
+	return fmt.Sprintf("tend rollback %s%s/%s %s", kind, ref.Scope, ref.Name, release.ID)
 }
 
 // unpin ends what a rollback pinned: something new is asked for.

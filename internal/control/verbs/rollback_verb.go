@@ -25,9 +25,11 @@ var _ = Declare(verb.Verb{
 		Long: "Return to an earlier release: its spec and image, not its replicas. Without RELEASE it is the newest good one before\n" +
 			"the current. `tend releases` lists them.\n\n" +
 			"Config stays as it is today: a rotated password stays rotated. --with-config returns to the values the release ran with,\n" +
-			"until one is set again. The output names the keys that changed since, either way.",
-		Example: "  tend rollback prod/web\n  tend rollback prod/web v3 --dry-run\n  tend rollback prod/web v3 --with-config",
-		Rest:    1, Waits: true, Says: verb.Says(rolledBack),
+			"until one is set again. The output names the keys that changed since, either way.\n\n" +
+			"Of an application instance it is the spec, not suspend. What its values name in the cluster stays as it is today.",
+		Example: "  tend rollback prod/web\n  tend rollback prod/web v3 --dry-run\n  tend rollback prod/web v3 --with-config\n" +
+			"  tend rollback appinst prod/cloud",
+		Rest: 1, Waits: true, Says: verb.Says(rolledBack),
 		Read: verb.Reads(func(_ string, rest []string, in *rollbackInput) error {
 			in.Release = strings.Join(rest, "")
 			return nil

@@ -195,6 +195,28 @@ func TestRunsAreOutcomes(t *testing.T) {
 	}
 }
 
+// TestTheFirstReleaseOfAnApplicationIsNoOutcome: of an application that an earlier version of Tend delivered, the first
+// release is recorded later. It is as well, or as failed, as it was before.
+func TestTheFirstReleaseOfAnApplicationIsNoOutcome(t *testing.T) {
+	delivered := *object(`{}`)
+	delivered.Kind = api.KindApplicationInstance
+	for name, condition := range map[string]api.Condition{
+		"well": condition("Ready", "True", "HelmReleaseReady", ""), "failed": condition("Degraded", "True", "HelmReleaseFailed", ""),
+	} {
+		is := api.DeliveredStatus{ObservedGeneration: 1, Conditions: []api.Condition{condition}}
+		before, _ := json.Marshal(is)
+		is.Release = "v1"
+		after, _ := json.Marshal(is)
+		if events := change.Status(delivered, before, after); len(events) != 1 || events[0].Action != api.EventStatusUpdated {
+			t.Errorf("%s: %v", name, short(events))
+		}
+		is.Release = "v2"
+		if next, _ := json.Marshal(is); len(change.Status(delivered, after, next)) != 2 {
+			t.Errorf("%s: the next release has no outcome", name)
+		}
+	}
+}
+
 // TestPrivateKindsShowNothing: an asset's text and a registry's token are in no event.
 func TestPrivateKindsShowNothing(t *testing.T) {
 	for _, kind := range []api.Kind{api.KindAsset, api.KindRegistry} {

@@ -23,7 +23,7 @@ func outcomes(about api.EventData, before, after status) []Event {
 		about.Reason, about.Message = Cut(after.Reason, maxPath), line(after.Message)
 		return []Event{{api.EventReconciled, about}}
 	}
-	fresh := before.ObservedGeneration != after.ObservedGeneration || before.release() != after.release() ||
+	fresh := before.ObservedGeneration != after.ObservedGeneration || after.isOfAnother(before, about.Kind) ||
 		before.run() != after.run() && after.LastState == string(api.RunSucceeded)
 	if after.settled(about.Generation) && (fresh || !before.settled(about.Generation)) {
 		out = append(out, Event{api.EventReconciled, about})
@@ -35,7 +35,13 @@ func outcomes(about api.EventData, before, after status) []Event {
 // stays in the status until another one has ended, also while a new release is at its own run.
 func (s status) failsAgain(before status, kind api.Kind) bool {
 	ran := before.run() != s.run() && s.LastState == string(api.RunFailed)
-	return ran || !kind.HasRuns() && before.release() != s.release()
+	return ran || !kind.HasRuns() && s.isOfAnother(before, kind)
+}
+
+// isOfAnother reports whether a status is of another release than the one before. The first that is recorded of what
+// was delivered to a cluster is not: an earlier version of Tend recorded none.
+func (s status) isOfAnother(before status, kind api.Kind) bool {
+	return before.release() != s.release() && !(kind.Delivered() && before.release() == "")
 }
 
 // run identifies how the last run is.

@@ -27,8 +27,10 @@ type Input struct {
 	Job     *api.ClusterJob
 	Report  *api.ClusterReport
 	Cluster Known
-	Before  api.DeliveredStatus
-	Now     time.Time
+	// Releases lists the object's kept releases, oldest first.
+	Releases []api.Release
+	Before   api.DeliveredStatus
+	Now      time.Time
 }
 
 // Decision holds the writes to commit.
@@ -36,6 +38,10 @@ type Decision struct {
 	// Job is the job to store; nil for no job.
 	Job    *api.ClusterJob
 	Status api.DeliveredStatus
+	// Release is a release to store; nil if the cluster is to have the newest one. Surplus lists the ids of releases to
+	// delete.
+	Release *api.Release
+	Surplus []string
 	// Gone: the object is being deleted, and nothing is left to wait for.
 	Gone bool
 	// After is the time to decide again without a change; zero means never.
@@ -54,6 +60,9 @@ func Decide(in Input) (Decision, error) {
 		in.Job = nil
 	}
 	d, err := in.decide()
+	if err == nil && !d.Gone {
+		err = in.releases(&d)
+	}
 	d.Actions, d.Ahead = in.planned(d)
 	return d, err
 }

@@ -91,7 +91,20 @@ func (in Input) progressing(job *api.ClusterJob, delivered, ready, degraded api.
 const (
 	reportedBlocked     = "Blocked"
 	reportedReconciling = "Reconciling"
+	reportedSuspended   = "Suspended"
 )
+
+// waitsForWindow is the reason of an instance that is suspended until its maintenance window opens.
+const waitsForWindow = "MaintenanceWindow"
+
+// Paused returns the condition of an instance that is left as it is until a person changes that; nil of any other.
+func Paused(status api.DeliveredStatus) *api.Condition {
+	c := api.FindCondition(status.Conditions, reportedSuspended)
+	if c == nil || c.Status != api.ConditionTrue || c.Reason == waitsForWindow {
+		return nil
+	}
+	return c
+}
 
 // applied reports whether the cluster has what a job applies. Only then do the conditions that it reported speak of it.
 func (in Input) applied(job *api.ClusterJob) bool {

@@ -2,6 +2,7 @@ package clusterjob
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -22,6 +23,8 @@ type world struct {
 	report *api.ClusterReport
 	status api.DeliveredStatus
 	gone   bool
+	// releases are those that are kept, made those that ever were.
+	releases, made []api.Release
 
 	// resource is the object in the cluster, done the keys that the operator remembers; applies counts applies by key.
 	resource *api.ClusterResource
@@ -50,11 +53,16 @@ func (w *world) control(t rapid.TB) {
 		return
 	}
 	d, err := Decide(Input{Object: w.object, Revision: 7, Job: w.job, Report: w.report, Cluster: w.known,
-		Before: w.status, Now: w.now})
+		Releases: w.releases, Before: w.status, Now: w.now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.job, w.status, w.gone = d.Job, d.Status, d.Gone
+	if d.Release != nil {
+		w.releases, w.made = append(slices.Clone(w.releases), *d.Release), append(w.made, *d.Release)
+	}
+	w.releases = slices.DeleteFunc(slices.Clone(w.releases),
+		func(r api.Release) bool { return slices.Contains(d.Surplus, r.ID) })
 }
 
 // operate lets the operator make one step: take a job, acknowledge it, do it, say so.
@@ -155,6 +163,7 @@ func TestAnOperatorThatDiesAnywhere(t *testing.T) {
 			w.operate()
 		}
 		w.control(t)
+		w.checkReleases(t)
 		for key, n := range w.applies {
 			if n != 1 {
 				t.Fatalf("%s was done %d times", key, n)

@@ -17,7 +17,7 @@ func step(o control.Observation) (control.Step, error) {
 	job, before := o.ClusterJob(name, ref), control.Before[api.DeliveredStatus](o)
 	d, err := clusterjob.Decide(clusterjob.Input{
 		Object: *o.Object.Value, Revision: o.Object.Modified, Job: job.Value, Report: o.ClusterReport(ref).Value,
-		Cluster: known(o.Snapshot, name), Before: before, Now: o.Now,
+		Cluster: known(o.Snapshot, name), Releases: kept(o), Before: before, Now: o.Now,
 	})
 	if err != nil {
 		return control.Step{}, reconciler.Terminal(err)
@@ -27,6 +27,9 @@ func step(o control.Observation) (control.Step, error) {
 		guard := records.ObjectKey(ref)
 		txn := records.NewTxn(string(ref.Kind) + ".finalize")
 		txn.Delete(guard).Delete(records.StatusKey(ref)).Delete(key).Delete(records.ClusterReportKey(ref))
+		for _, release := range kept(o) {
+			txn.Delete(records.ReleaseKey(ref, release.ID))
+		}
 		return control.Step{Txn: txn, Guard: guard, Removes: true}, nil
 	}
 	txn := records.NewTxn(string(ref.Kind) + ".deliver")
@@ -35,6 +38,13 @@ func step(o control.Observation) (control.Step, error) {
 		txn.If(key, job.Modified).Delete(key)
 	case d.Job != nil && d.Job != job.Value:
 		txn.If(key, job.Modified).Put(key, *d.Job)
+	}
+	if d.Release != nil {
+		made := records.ReleaseKey(ref, d.Release.ID)
+		txn.If(made, 0).Put(made, *d.Release)
+	}
+	for _, id := range d.Surplus {
+		txn.Delete(records.ReleaseKey(ref, id))
 	}
 	next := control.Step{
 		Txn: txn, Status: d.Status, Actions: d.Actions, Log: ended(before.Delivery, d.Status.Delivery),
@@ -54,7 +64,18 @@ func forget(o control.Observation) (control.Step, error) {
 	if status := control.Before[api.DeliveredStatus](o); status.Delivery != nil {
 		keys = append(keys, records.ClusterJobKey(status.Delivery.Cluster, o.Ref))
 	}
+	for _, release := range kept(o) {
+		keys = append(keys, records.ReleaseKey(o.Ref, release.ID))
+	}
 	return control.Forget(o, keys...), nil
+}
+
+// kept returns the releases of an object, oldest first.
+func kept(o control.Observation) (out []api.Release) {
+	for _, release := range o.Releases(o.Ref) {
+		out = append(out, *release.Value)
+	}
+	return out
 }
 
 // known returns what is known of a cluster.

@@ -34,9 +34,9 @@ const (
 // Annotations.
 const (
 	// AnnotationReconcile with the value ReconcileDisabled, on an ApplicationInstance, pauses it.
-	AnnotationReconcile = "apps.vworkspace.io/reconcile"
+	AnnotationReconcile = pull.AnnotationReconcile
 	// ReconcileDisabled is the value of AnnotationReconcile that pauses.
-	ReconcileDisabled = "disabled"
+	ReconcileDisabled = pull.ReconcileDisabled
 	// AnnotationTakeOver, on an ApplicationInstance or an Operation, names field managers, separated by commas, whose
 	// fields the operator takes over once.
 	AnnotationTakeOver = "apps.vworkspace.io/take-over"

@@ -21,8 +21,10 @@ import (
 // How often the objects with values are looked at: those that can be read, and those that need not or must not be. And
 // how many of all applications in a second.
 const (
-	lookEvery   = 15 * time.Second
-	lookRarely  = 5 * time.Minute
+	lookEvery  = 15 * time.Second
+	lookRarely = 5 * time.Minute
+	// fluxReads is the time within which Flux reads values by itself: its interval, and some time for its queue.
+	fluxReads   = lookRarely + time.Minute
 	looksPerSec = 10
 	looksAtOnce = 50
 )
@@ -50,13 +52,20 @@ type References struct {
 // references holds what was last seen of the objects of one instance.
 type references struct {
 	uid  types.UID
-	seen map[origin]string
+	seen map[origin]sight
 	// changed is the time at which a change was noticed, until Flux is asked to read the values.
 	changed string
 }
 
 // origin names an object with values.
 type origin struct{ kind, name string }
+
+// sight has the version of an object with values, which is empty if it doesn't exist, and the time of its
+// last write.
+type sight struct {
+	version string
+	at      time.Time
+}
 
 // originsOf returns the objects that an instance takes values from.
 func originsOf(spec *appsv1alpha1.ApplicationInstanceSpec) (all []origin) {
@@ -126,53 +135,68 @@ func (r *References) Reconcile(ctx context.Context, request reconcile.Request) (
 		denied.Status == metav1.ConditionTrue && denied.Reason == appsv1alpha1.BlockedPolicyDenied {
 		return reconcile.Result{RequeueAfter: lookRarely}, nil // nothing of it is the operator's to read
 	}
-	seen := map[origin]string{}
+	seen := map[origin]sight{}
 	for _, ref := range originsOf(&instance.Spec) {
-		version, ok, err := r.look(ctx, instance.Namespace, ref)
+		is, ok, err := r.look(ctx, instance.Namespace, ref)
 		if err != nil {
 			return reconcile.Result{}, err
 		}
 		if ok {
-			seen[ref] = version
+			seen[ref] = is
 		}
 	}
-	r.note(request, instance.UID, seen)
+	r.note(request, instance, seen)
 	if len(seen) == 0 {
 		return reconcile.Result{RequeueAfter: lookRarely}, nil
 	}
 	return reconcile.Result{RequeueAfter: lookEvery}, nil
 }
 
-// look returns the version of an object; an empty one if it doesn't exist. ok is false if Flux watches it, or if the
-// operator may not read it.
-func (r *References) look(ctx context.Context, namespace string, ref origin) (version string, ok bool, err error) {
+// look returns what is seen of an object. ok is false if Flux watches it, or if the operator may not read it.
+func (r *References) look(ctx context.Context, namespace string, ref origin) (is sight, ok bool, err error) {
 	if err := r.Wait(ctx); err != nil {
-		return "", false, err
+		return is, false, err
 	}
 	live := &metav1.PartialObjectMetadata{}
 	live.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(ref.kind))
 	err = r.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.name}, live)
 	switch {
 	case apierrors.IsNotFound(err):
-		return "", true, nil
+		return is, true, nil
 	case apierrors.IsForbidden(err):
-		return "", false, nil
+		return is, false, nil
 	case err != nil:
-		return "", false, fmt.Errorf("read the metadata of %s %s/%s: %w", ref.kind, namespace, ref.name, err)
+		return is, false, fmt.Errorf("read the metadata of %s %s/%s: %w", ref.kind, namespace, ref.name, err)
 	}
-	return string(live.UID) + "/" + live.ResourceVersion, live.Labels[labelWatch] != watchEnabled, nil
+	is = sight{string(live.UID) + "/" + live.ResourceVersion, live.CreationTimestamp.Time}
+	for _, entry := range live.ManagedFields {
+		if entry.Time != nil && entry.Time.After(is.at) {
+			is.at = entry.Time.Time
+		}
+	}
+	return is, live.Labels[labelWatch] != watchEnabled, nil
 }
 
-// note compares what was seen with what was seen before, and has the instance reconciled if it has changed.
-func (r *References) note(request reconcile.Request, uid types.UID, seen map[origin]string) {
+// mayBeUnread reports whether an object that is seen for the first time may have been written after Flux read it: since
+// the instance exists, and so lately that Flux need not have read it again by itself.
+func (r *References) mayBeUnread(is sight, instance *appsv1alpha1.ApplicationInstance) bool {
+	return is.at.After(instance.CreationTimestamp.Time) && r.Now().Sub(is.at) < fluxReads
+}
+
+// note compares what was seen with what was seen before, and has the instance reconciled if it has changed. Of what was
+// not seen before, by an operator that has just started or an instance that is new, the time of the last write counts.
+func (r *References) note(
+	request reconcile.Request, instance *appsv1alpha1.ApplicationInstance, seen map[origin]sight,
+) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	has := r.by[request.NamespacedName]
-	if has == nil || has.uid != uid {
-		has = &references{uid: uid}
+	if has == nil || has.uid != instance.UID {
+		has = &references{uid: instance.UID}
 	}
-	for ref, version := range seen {
-		if before, known := has.seen[ref]; known && before != version {
+	for ref, is := range seen {
+		before, known := has.seen[ref]
+		if known && before.version != is.version || !known && r.mayBeUnread(is, instance) {
 			has.changed = r.Now().UTC().Format(time.RFC3339Nano)
 		}
 	}

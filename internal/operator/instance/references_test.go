@@ -27,6 +27,7 @@ type shelf struct {
 	versions map[string]string
 	labels   map[string]string
 	fails    map[string]error
+	written  []metav1.ManagedFieldsEntry
 	asked    int
 }
 
@@ -48,7 +49,7 @@ func (s *shelf) Get(_ context.Context, key client.ObjectKey, into client.Object,
 		if s.versions[name] == "" {
 			return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
 		}
-		into.UID, into.ResourceVersion, into.Labels = "u", s.versions[name], s.labels
+		into.UID, into.ResourceVersion, into.Labels, into.ManagedFields = "u", s.versions[name], s.labels, s.written
 	default:
 		s.t.Errorf("a %T is read", into)
 	}

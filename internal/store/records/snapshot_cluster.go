@@ -12,6 +12,24 @@ func (s Snapshot) ClusterJobs(cluster string) []Read[api.ClusterJob] {
 	return collect[api.ClusterJob](s.Prefix(ClusterJobSetPrefix(cluster)))
 }
 
+// DeliveredStatus reads the status of an object that is delivered to a cluster.
+func (s Snapshot) DeliveredStatus(ref api.Ref) Read[api.DeliveredStatus] {
+	return get[api.DeliveredStatus](s, StatusKey(ref))
+}
+
+// ReleaseStatus returns what the status of an object says of its releases: of one that is delivered to a cluster, the
+// current one and the outcomes. It is nil without a status.
+func (s Snapshot) ReleaseStatus(ref api.Ref) *api.WorkloadStatus {
+	if !ref.Kind.HasVersions() {
+		return s.WorkloadStatus(ref).Value
+	}
+	status := s.DeliveredStatus(ref).Value
+	if status == nil {
+		return nil
+	}
+	return &api.WorkloadStatus{Release: status.Release, Outcomes: status.Outcomes}
+}
+
 // ClusterReport reads what an object's cluster said of it.
 func (s Snapshot) ClusterReport(ref api.Ref) Read[api.ClusterReport] {
 	return get[api.ClusterReport](s, ClusterReportKey(ref))

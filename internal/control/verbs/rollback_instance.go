@@ -1,0 +1,102 @@
+package verbs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/pull"
+	"tend.dev/tend/internal/core/clusterjob"
+	"tend.dev/tend/internal/store/records"
+)
+
+// prepareReturn puts the spec of an earlier release of an application instance back. Suspend stays as it is today, as
+// replicas do. Values that come from Secrets and ConfigMaps are references: the cluster reads those of today.
+func (s *Service) prepareReturn(
+	ctx context.Context, snap records.Snapshot, object records.Read[api.Object], opts RollbackOptions,
+) (*verbDecision, error) {
+	ref := object.Value.Ref()
+	if err := CheckRights(ctx, []api.Object{*object.Value}); err != nil {
+		return nil, err
+	}
+	if opts.WithConfig {
+		return nil, invalid("leave out --with-config",
+			"%s has no config of its own: what its values name in the cluster stays as it is", ref)
+	}
+	if err := refusePaused(snap, *object.Value); err != nil {
+		return nil, err
+	}
+	release, err := rollbackTarget(snap, ref, opts.Release)
+	if err != nil {
+		return nil, err
+	}
+	decided := unchanged("rollback", object)
+	decided.result.Release = release.ID
+	next := *object.Value
+	if next.Spec, err = withSuspendOf(release.Spec, next.Spec); err != nil {
+		return nil, err
+	}
+	changes, err := Changes(object.Value.Spec, next.Spec)
+	if err != nil {
+		return nil, err
+	}
+	if len(changes) == 0 {
+		if object.Value.Metadata.Stamps[api.StampRollback] == release.ID {
+			return decided, nil // the request came before
+		}
+		return nil, invalid(
+			fmt.Sprintf("`tend releases %s %s/%s` lists what it can return to; to have the cluster install it once more: tend apply --force",
+				ref.Kind, ref.Scope, ref.Name),
+			"the spec of %s is that of %s already", ref, release.ID)
+	}
+	found := &faults{} // a managed instance never becomes a placeholder again
+	if checkFixed(snap, object, next, found); len(found.errors) > 0 {
+		return nil, found.err(found.headline(ref.String()))
+	}
+	next.Metadata.Stamps = with(next.Metadata.Stamps, api.StampRollback, release.ID)
+	next.Metadata.Change = &api.Change{Verb: "rollback", Actor: opts.Actor}
+	return decided, s.amend(snap, decided, object, next, opts.FieldManager,
+		func(field string) bool { return field != fieldSuspend })
+}
+
+// fieldSuspend is the field of a spec that no release has.
+const fieldSuspend = "suspend"
+
+// withSuspendOf returns the spec of a release with what the current one says of suspend.
+func withSuspendOf(release, current json.RawMessage) (json.RawMessage, error) {
+	fields, err := fieldsOf(release)
+	if err != nil {
+		return nil, err
+	}
+	now, err := fieldsOf(current)
+	if err != nil {
+		return nil, err
+	}
+	if delete(fields, fieldSuspend); now[fieldSuspend] != nil {
+		fields[fieldSuspend] = now[fieldSuspend]
+	}
+	return json.Marshal(fields)
+}
+
+// refusePaused returns why nothing would come of a rollback now: the object says that it is to be left as it is, or its
+// cluster does. A maintenance window is no such reason, because it opens by itself.
+func refusePaused(snap records.Snapshot, object api.Object) error {
+	ref := object.Ref()
+	const then = ", and roll back once it is ready"
+	if object.Metadata.Annotations[pull.AnnotationReconcile] == pull.ReconcileDisabled {
+		return invalid("remove the annotation, apply"+then, "%s is paused by its annotation %s: nothing would be installed",
+			ref, pull.AnnotationReconcile)
+	}
+	if spec, err := api.DecodeSpec[api.ApplicationInstanceSpec](object); err == nil && spec.Suspend {
+		return invalid("set suspend to false, apply"+then, "%s is suspended: nothing would be installed", ref)
+	}
+	if status := snap.DeliveredStatus(ref).Value; status != nil {
+		if c := clusterjob.Paused(*status); c != nil {
+			return invalid("in the cluster: remove the annotation, or flux resume helmrelease"+then,
+				"%s is paused in its cluster, so nothing would be installed: %s", ref, cmp.Or(c.Message, c.Reason))
+		}
+	}
+	return nil
+}
