@@ -12,7 +12,7 @@ func Patience(usual, apart, longest time.Duration) time.Duration {
 	return missedBeats * min(max(usual, apart), longest)
 }
 
-// Beat is what the store says of a node's heartbeat while that lasts.
+// Beat holds what the store has of a node's heartbeat while that lasts.
 type Beat struct {
 	// Server is the one that hears the node, and Life the time at which that was started. It is empty if the store
 	// doesn't say.

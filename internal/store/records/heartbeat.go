@@ -7,14 +7,14 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Heartbeat is what is stored of a node's heartbeat while that lasts. The server that hears the node writes it. An older
-// server stores another value, of which nothing is read.
+// Heartbeat is stored for as long as a node's heartbeat lasts. The server that hears the node writes it. An older server
+// stores another value, of which nothing is read.
 type Heartbeat struct {
 	// Server is the one that hears the node, and Life the time at which that was started. It is empty if the server is
 	// alone.
 	Server string    `json:"server,omitempty"`
 	Life   time.Time `json:"life,omitzero"`
-	// Last is the time of the last beat, once the node has missed two. It is written beside the beat, and is none itself.
+	// Last is the time of the last beat, once the node has missed two. Writing it is not a beat.
 	Last time.Time `json:"last,omitzero"`
 }
 

@@ -16,9 +16,9 @@ func (c *Control) Lease() time.Duration { return c.Options.Lease }
 // Alive implements nodeapi.Control: the heartbeat lasts as long as the server says. What a node asks for, by its own
 // flags, would have the server find it lost too early or too late. The key is written once per lease; renewing the
 // lease writes nothing. It is written again after the store has elected another leader, which renewed all leases: so
-// who sees it end knows whether the node has answered since. So it is after the key said that two beats were missing. The
-// key is written on the condition that it is as it was read: a write that got no answer and came late would bind it to a
-// lease that is no longer renewed.
+// who sees it end knows whether the node has answered since. So it is after the key said that two beats were missing.
+// The key is written on the condition that it is as it was read: a write that got no answer and came late would bind it
+// to a lease that is no longer renewed.
 func (c *Control) Alive(ctx context.Context, _ time.Duration) error {
 	c.heard(c)
 	c.mu.Lock()
@@ -27,7 +27,8 @@ func (c *Control) Alive(ctx context.Context, _ time.Duration) error {
 	first := c.snapshot().Member(c.node)
 	if lease != 0 && c.stillBound(bound) {
 		err := c.Store.KeepAlive(ctx, lease)
-		if err == nil && (missed || !c.FormerLeader().Equal(former)) {
+		elected := err == nil && !c.FormerLeader().Equal(former)
+		if elected || err == nil && missed {
 			c.rewrite(ctx, first)
 		}
 		if !errors.Is(err, store.ErrLeaseNotFound) {

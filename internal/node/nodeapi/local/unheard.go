@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// hearing is what this server has heard of a node.
+// hearing holds the last heartbeat that this server got from a node.
 type hearing struct {
 	// by is the connection of the last heartbeat, which may be closed since.
 	by *Control
@@ -36,7 +36,7 @@ func (c *Control) heartbeat(last time.Time) records.Heartbeat {
 	return records.Heartbeat{Server: c.Server, Life: c.Life, Last: last}
 }
 
-// looksPerBeat is how many times Listen looks within the time between two heartbeats; leastLook the least time between
+// looksPerBeat counts the looks of Listen within the time between two heartbeats; leastLook is the least time between
 // two looks.
 const (
 	looksPerBeat = 5

@@ -69,8 +69,8 @@ func (l *listeners) stored() (beat records.Heartbeat, lease store.LeaseID, exist
 	return beat, read.Lease, err == nil
 }
 
-// TestTwoMissedBeatsAreWritten: 10 s after the last beat, not before, with the time of that; and the heartbeat ends when
-// it would have ended without.
+// TestTwoMissedBeatsAreWritten: 10 s after the last beat, not before, with the time of that; and the heartbeat ends
+// when it would have ended without.
 func TestTwoMissedBeatsAreWritten(t *testing.T) {
 	for name, closes := range map[string]bool{"the node is silent": false, "its connection ended": true} {
 		t.Run(name, func(t *testing.T) {
