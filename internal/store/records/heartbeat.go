@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Heartbeat is stored for as long as a node's heartbeat lasts. The server that hears the node writes it. An older server
-// stores another value, of which nothing is read.
+// Heartbeat is stored for as long as a node's heartbeat lasts. The server that hears the node writes it. An older
+// server stores another value, of which nothing is read.
 type Heartbeat struct {
 	// Server is the one that hears the node, and Life the time at which that was started. It is empty if the server is
 	// alone.

@@ -44,8 +44,8 @@ func (a *archive) missed(node string, beat records.Heartbeat) {
 	}
 }
 
-// sent judges what a server sends to the store, whatever becomes of it on the way: no pod gets a node of which the store
-// says that nobody hears it. Of several servers, the one that sends may be far behind.
+// sent judges what a server sends to the store, whatever becomes of it on the way: no pod gets a node of which the
+// store says that nobody hears it. Of several servers, the one that sends may be far behind.
 func (a *archive) sent(txn store.Txn) {
 	if a.w.shared() || !a.w.several() {
 		return
