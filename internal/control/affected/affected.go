@@ -40,7 +40,7 @@ func Owner(kind api.Kind, byNode func(records.Snapshot) []api.Ref) control.Input
 			return []api.Ref{refIn(change.Key, records.FrozenPrefix)}
 		case *api.Moves:
 			return []api.Ref{refIn(change.Key, records.MovesPrefix)}
-		case *api.NodeStatus, *api.NodeLosses:
+		case *api.NodeStatus, *api.NodeLosses, *api.ServerPresence: // a server that runs hears nodes
 			return byNode(s)
 		case []byte:
 			if strings.HasPrefix(change.Key, records.AlivePrefix) {

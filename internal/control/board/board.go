@@ -161,6 +161,10 @@ func (o *stale) note(s records.Snapshot, change view.Change) {
 			o.tasksOf(s, ref)
 		case *api.NodeStatus:
 			add(&o.nodes, record.ID)
+		case *api.ServerPresence: // which hears some of the nodes, or did
+			for _, node := range s.Nodes() {
+				add(&o.nodes, node.Value.ID)
+			}
 		}
 	}
 	switch key := change.Key; {

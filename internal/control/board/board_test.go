@@ -53,7 +53,7 @@ func randomWrite(l *harness, r *rand.Rand, txn *records.Txn, step int) {
 	node, id := fmt.Sprint("n", r.IntN(4)), fmt.Sprint("t", r.IntN(12))
 	s := l.snapshot()
 	read := s.Task(id)
-	switch r.IntN(11) {
+	switch r.IntN(15) {
 	case 0:
 		txn.Put(records.NodeKey(node), api.NodeStatus{ID: node, Runtime: "docker", Ready: r.IntN(4) > 0,
 			CPUs: float64(1 + r.IntN(3)), MemoryBytes: 4 << 30})
@@ -62,6 +62,15 @@ func randomWrite(l *harness, r *rand.Rand, txn *records.Txn, step int) {
 	case 2, 3:
 		if txn.Put(records.AliveKey(node), "now"); r.IntN(3) == 0 {
 			txn.Delete(records.NodeKey(node))
+		}
+	case 11, 12:
+		txn.Put(records.AliveKey(node), records.Heartbeat{Server: "s1", Life: epoch,
+			Last: []time.Time{{}, {}, epoch.Add(time.Duration(step))}[r.IntN(3)]})
+	case 13, 14:
+		if _, runs := s.Get(records.ServerKey("s1")); runs {
+			txn.Delete(records.ServerKey("s1"))
+		} else {
+			txn.Put(records.ServerKey("s1"), api.ServerPresence{Since: epoch})
 		}
 	case 4:
 		txn.Put(records.LossesKey(node), api.NodeLosses{At: []time.Time{epoch, epoch, epoch},

@@ -67,7 +67,7 @@ func mayMove(object *api.Object) bool {
 func open(nodes []placement.Node, id string) bool {
 	for _, n := range nodes {
 		if n.ID == id {
-			return n.Alive && n.Ready && !n.Cordoned && !n.Draining && n.Losses == 0
+			return n.Alive && !n.Unheard && n.Ready && !n.Cordoned && !n.Draining && n.Losses == 0
 		}
 	}
 	return false

@@ -39,10 +39,16 @@ func (s *Scheduler) Dirty(time.Time) []reconciler.Key {
 	return nil
 }
 
+// ofNodes are the prefixes of what decides whether a node takes tasks now: its heartbeat, the server that hears it, and
+// the pause of a flapping one.
+var ofNodes = []string{records.AlivePrefix, records.ServersPrefix, records.LossesPrefix}
+
 // Affected returns the key when tasks are created or end, and when nodes change.
 func (s *Scheduler) Affected(_ records.Snapshot, change view.Change) []reconciler.Key {
-	if strings.HasPrefix(change.Key, records.AlivePrefix) || strings.HasPrefix(change.Key, records.LossesPrefix) {
-		return []reconciler.Key{key} // a heartbeat began or ended, or the pause of a flapping node
+	for _, prefix := range ofNodes {
+		if strings.HasPrefix(change.Key, prefix) {
+			return s.Keys()
+		}
 	}
 	switch record := change.New.(type) {
 	case *api.Task:

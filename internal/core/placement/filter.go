@@ -25,6 +25,7 @@ var filters = []*filter{
 		one:   say("does not answer"), many: say("do not answer"),
 		next: "start Tend on the node (systemctl start tend); Tend goes on by itself",
 	},
+	unheardFilter,
 	{
 		fails: func(_ *cluster, s *site, _ Task) bool { return !s.Ready },
 		alone: func(_ *cluster, s *site, _ Task) string {

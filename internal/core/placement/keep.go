@@ -27,7 +27,8 @@ func Misplaced(n Node, need fit.Need, rules Rules) string {
 // those that may get one.
 func Places(nodes []Node, need fit.Need, rules Rules, hosts map[string]bool) (places int) {
 	for _, n := range nodes {
-		if Misplaced(n, need, rules) == "" && (hosts[n.ID] || n.Alive && !n.Cordoned && n.Losses == 0) {
+		takes := n.Alive && !n.passedOver(len(nodes)) && !n.Cordoned && n.Losses == 0
+		if Misplaced(n, need, rules) == "" && (hosts[n.ID] || takes) {
 			places++
 		}
 	}

@@ -87,7 +87,8 @@ func (l *leveling) sweep(better rule) (moved bool) {
 // lets reports whether a node may give a task away: others that stand beside its workload keep the last one of it.
 func (l *leveling) lets(from *site, t Task) bool {
 	last := l.besides[t.Workload] && from.workloads[t.Workload] == 1
-	return from.Alive && from.Ready && !from.Cordoned && Misplaced(from.Node, t.Need, t.Rules) == "" && !last
+	return from.Alive && !from.Unheard && from.Ready && !from.Cordoned && !last &&
+		Misplaced(from.Node, t.Need, t.Rules) == ""
 }
 
 // target returns the best node for a task that was taken off from, and why; from itself if none is better.

@@ -99,6 +99,10 @@ type Node struct {
 	Alive   bool
 	Ready   bool
 	Message string
+	// Unheard is set while no server hears the node, though it still counts as alive; LastHeard is when one did, if that
+	// is known.
+	Unheard   bool
+	LastHeard time.Time
 	// Cordoned nodes take no more tasks; Draining ones also lose those they have.
 	Cordoned, Draining bool
 	// DiskFull nodes take tasks only if no other node does.

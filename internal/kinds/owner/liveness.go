@@ -86,7 +86,9 @@ func (l *Liveness) Notice(change view.Change) {
 	defer l.mu.Unlock()
 	l.mark(node, !change.Deleted)
 	if !change.Deleted {
-		l.written[node] = l.now()
+		if records.HeartbeatOf(change.New).Last.IsZero() { // else the server writes that the node is silent
+			l.written[node] = l.now()
+		}
 		return
 	}
 	last := l.lastHeartbeat(node)

@@ -2,6 +2,7 @@ package owner
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -180,6 +181,32 @@ func TestAHeartbeatThatOnlyTheStoreRenewed(t *testing.T) {
 			h.alive("a", false)
 			if got := h.of("a"); got != (Absence{Left: test.left}) {
 				t.Errorf("%+v: %s", got, test.reason)
+			}
+		})
+	}
+}
+
+// TestWhatIsWrittenOfASilentNodeIsNoHeartbeat: the server that misses two beats writes so under the same key, after an
+// election. The node is lost as long after the former leader's end as if nothing had been written.
+func TestWhatIsWrittenOfASilentNodeIsNoHeartbeat(t *testing.T) {
+	for name, missed := range map[string]bool{"two beats are missed": true, "nothing is written": false} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, "a")
+			former := h.now
+			h.l = NewLiveness(30*time.Second, 5*time.Second, func() time.Time { return h.now })
+			h.l.FormerLeader = func() time.Time { return former }
+			h.now = former.Add(10 * time.Second)
+			if missed {
+				value, err := json.Marshal(records.Heartbeat{Server: "s1", Last: former})
+				if err != nil {
+					t.Fatal(err)
+				}
+				h.l.Notice(view.Change{Key: records.AliveKey("a"), Revision: h.view.Revision(), New: value})
+			}
+			h.now = former.Add(28 * time.Second)
+			h.alive("a", false)
+			if got := h.of("a"); got != (Absence{Left: 2 * time.Second}) {
+				t.Errorf("%+v, want the node lost 30 s after the former leader's end", got)
 			}
 		})
 	}

@@ -62,6 +62,8 @@ func TestAffected(t *testing.T) {
 			New: &api.NodeStatus{ID: "n1"}}, everyone},
 		"heartbeat": {"what fits where changes with it, and the words for it",
 			view.Change{Key: records.AliveKey("n1"), Old: []byte("now"), Deleted: true}, everyone},
+		"server": {"it hears nodes, or no longer does",
+			view.Change{Key: records.ServerKey("s1"), Old: &api.ServerPresence{}, Deleted: true}, everyone},
 		"app bucket": {"one app's environment", view.Change{Key: records.ConfigAppPrefix("prod", "web") + "A",
 			New: []byte("x")}, own},
 		"bucket key gone": {"also without the key", view.Change{

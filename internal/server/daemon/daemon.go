@@ -11,7 +11,6 @@ import (
 	"tend.dev/tend/internal/compat/plugin/broker"
 	"tend.dev/tend/internal/control/verbs"
 	"tend.dev/tend/internal/node/host"
-	"tend.dev/tend/internal/node/ingress/certs"
 	"tend.dev/tend/internal/node/nodeapi"
 	"tend.dev/tend/internal/node/nodeapi/local"
 	"tend.dev/tend/internal/node/peer"
@@ -26,7 +25,6 @@ import (
 	"tend.dev/tend/internal/server/controlplane"
 	"tend.dev/tend/internal/server/rotation"
 	"tend.dev/tend/internal/store"
-	"tend.dev/tend/internal/store/certstore"
 	"tend.dev/tend/internal/store/etcd"
 	"tend.dev/tend/internal/store/eventlog"
 	"tend.dev/tend/internal/store/records"
@@ -85,6 +83,8 @@ type daemon struct {
 	joining      chan struct{} // holds an element while a machine joins
 	clusters     *clusterapi.Handler
 
+	// life is the time at which this server was started.
+	life time.Time
 	// fatal ends the server with a reason.
 	fatal context.CancelCauseFunc
 	stops []func() error // called in reverse order
@@ -142,17 +142,7 @@ func (d *daemon) build(context.Context) error {
 	stopCounting := census.Register(d.Registry, d.view)
 	d.onStop(func() error { stopCounting(); return nil })
 	d.plane = d.newPlane()
-	certificates := certstore.New(d.store, d.keys)
-	own := d.Node
-	if d.NoAgent {
-		own = ""
-	}
-	d.nodes = local.New(local.Options{
-		Store: d.store, View: d.view, Keys: d.keys, Blobs: d.files.open, ImageOf: d.image, FindOn: d.findOn,
-		CallbackPath: d.callbackPath, Own: own, Timeout: d.NodeTimeout, FormerLeader: d.formerLeader(),
-		Lease:        d.NodeTimeout - nodeapi.Gather(d.NodeTimeout, d.Heartbeat),
-		Certificates: certificates, Sign: certs.Authority{Storage: certificates}.Sign,
-	})
+	d.nodes = d.newNodes()
 	d.view.OnChange(d.watchMembers)
 	d.view.OnChange(func(change view.Change) {
 		if change.Key == records.PauseKey {
@@ -208,7 +198,8 @@ func (d *daemon) serve(ctx context.Context, began time.Time) error {
 		parts = append(parts, part{"agent", d.host.Run})
 	}
 	parts = append(parts, part{"keys", d.pause.after(d.followKeys)}, part{"files", d.pause.after(d.collect)},
-		part{"progress", d.pause.after(d.keepProgress)}, part{"pause", d.keepPause})
+		part{"progress", d.pause.after(d.keepProgress)}, part{"unheard", d.pause.after(d.nodes.Listen)},
+		part{"pause", d.keepPause})
 	if d.nodeListener != nil {
 		parts = append(parts, part{"nodes", d.nodeListener.run})
 	}

@@ -33,7 +33,7 @@ var reached = map[string][]string{
 	"CallbackPort":      {"host.callbacks.port"},
 	"Starts":            {"host.agent.opts.Workers", "host.agent.tasks.opts.Workers"},
 	"Resync":            {"plane.Options.Resync", "host.agent.opts.Resync", "host.agent.tasks.opts.Resync"},
-	"Heartbeat":         {"host.agent.opts.Heartbeat"},
+	"Heartbeat":         {"host.agent.opts.Heartbeat", "nodes.Options.Heartbeat"},
 	"NodeTimeout":       {"plane.Options.NodeTimeout", "plane.liveness.timeout"},
 	"AutoscaleInterval": {"plane.Options.AutoscaleInterval", "host.agent.opts.LoadWindow"},
 	"MinFree":           {"files.blobs.free"},

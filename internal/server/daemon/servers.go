@@ -39,7 +39,6 @@ func (d *daemon) besideOthers() (parts []part) {
 
 // bePresent says to the other servers that this one runs, until ctx ends.
 func (d *daemon) bePresent(ctx context.Context) error {
-	since := d.Now().UTC()
 	var lease store.LeaseID
 	spent := false
 	ticker := time.NewTicker(controlplane.ElectionTTL / 3)
@@ -50,7 +49,7 @@ func (d *daemon) bePresent(ctx context.Context) error {
 		}
 		if lease == 0 || errors.Is(d.store.KeepAlive(ctx, lease), store.ErrLeaseNotFound) {
 			var err error
-			if lease, err = d.announcePresence(ctx, since, d.gateAddress()); err != nil && ctx.Err() == nil {
+			if lease, err = d.announcePresence(ctx, d.life, d.gateAddress()); err != nil && ctx.Err() == nil {
 				d.Logger.DebugContext(ctx, "this server could not say that it runs; tried again", "error", err)
 			}
 		}

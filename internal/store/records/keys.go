@@ -29,7 +29,7 @@ const (
 	// nodes that didn't answer a request for an image: the controller of unanswered requests
 	UnansweredPrefix = "/unanswered/"
 	LossesPrefix     = "/losses/" // when a node was lost lately: the controller of flapping nodes
-	AlivePrefix      = "/alive/"  // heartbeats, bound to a lease: that agent
+	AlivePrefix      = "/alive/"  // heartbeats, bound to a lease: the server that hears the node
 	// which nodes are lost, and what they last said: the controller of flapping nodes
 	NodeStatesPrefix = "/nodes/"
 	ConfigPrefix     = "/config/"     // buckets, encrypted: the API

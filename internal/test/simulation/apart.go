@@ -207,6 +207,8 @@ func (w *World) mishap(step int) {
 		m.cable.cut()
 		w.lasting(confirmAfter+d, m.cable.repair)
 		w.confirmDown(m)
+	case 12, 13:
+		w.lull(m, random)
 	case 7, 8, 9:
 		w.make(m.node, anyOf(random, []string{api.NodeActive, api.NodeCordoned, api.NodeDrained}))
 	}

@@ -21,6 +21,7 @@
 //   - a rollback with config brings back the image, command, environment and files that ran before;
 //   - of several servers, only the one that has the controllers writes what they write;
 //   - a lab runs at most once, not before its start, and is gone after every end;
+//   - no pod gets a node of which the store says that no server hears it, while others beat;
 //   - verbs are linearizable per object, and what was answered as done is never undone;
 //   - once faults end the world converges in bounded time, and a converged world does nothing.
 //

@@ -37,6 +37,7 @@ func (l *link) Close() error { return nil }
 
 // Commit implements store.Store, with the weather between.
 func (l *link) Commit(ctx context.Context, txn store.Txn) (int64, error) {
+	l.w.archive.sent(txn)
 	fate, stalled, full := l.w.weather.fateOf()
 	switch {
 	case stalled != nil:

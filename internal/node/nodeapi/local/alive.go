@@ -16,17 +16,19 @@ func (c *Control) Lease() time.Duration { return c.Options.Lease }
 // Alive implements nodeapi.Control: the heartbeat lasts as long as the server says. What a node asks for, by its own
 // flags, would have the server find it lost too early or too late. The key is written once per lease; renewing the
 // lease writes nothing. It is written again after the store has elected another leader, which renewed all leases: so
-// who sees it end knows whether the node has answered since. The key is written on the condition that it is as it was
-// read: a write that got no answer and came late would bind it to a lease that is no longer renewed.
+// who sees it end knows whether the node has answered since. So it is after the key said that two beats were missing.
+// The key is written on the condition that it is as it was read: a write that got no answer and came late would bind it
+// to a lease that is no longer renewed.
 func (c *Control) Alive(ctx context.Context, _ time.Duration) error {
+	c.heard(c)
 	c.mu.Lock()
-	lease, bound, former := c.lease, c.bound, c.former
+	lease, bound, former, missed := c.lease, c.bound, c.former, c.missed
 	c.mu.Unlock()
 	first := c.snapshot().Member(c.node)
 	if lease != 0 && c.stillBound(bound) {
 		err := c.Store.KeepAlive(ctx, lease)
 		elected := err == nil && !c.FormerLeader().Equal(former)
-		if elected {
+		if elected || err == nil && missed {
 			c.rewrite(ctx, first)
 		}
 		if !errors.Is(err, store.ErrLeaseNotFound) {
@@ -45,7 +47,7 @@ func (c *Control) rewrite(ctx context.Context, first records.Read[records.Member
 	c.unwritten = err != nil
 	c.mu.Unlock()
 	if err != nil && !logged {
-		slog.WarnContext(ctx, "a heartbeat can't be written after an election; it is renewed", "node", c.node, "error", err)
+		slog.WarnContext(ctx, "a heartbeat that was renewed can't be written; it is tried again", "node", c.node, "error", err)
 	}
 }
 
@@ -68,14 +70,14 @@ func (c *Control) write(ctx context.Context, first records.Read[records.Member])
 	if err != nil {
 		return err
 	}
-	txn.If(records.AliveKey(c.node), stored.Modified).PutLeased(records.AliveKey(c.node), c.node, lease)
+	txn.If(records.AliveKey(c.node), stored.Modified).PutLeased(records.AliveKey(c.node), c.heartbeat(time.Time{}), lease)
 	revision, err := txn.Commit(ctx, c.Store)
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lease, c.bound, c.former = lease, revision, former
+	c.lease, c.bound, c.former, c.missed = lease, revision, former, false
 	return nil
 }
 

@@ -28,7 +28,9 @@ type Control struct {
 	bound int64
 	// former was the FormerLeader then.
 	former time.Time
-	// unwritten is set while the heartbeat can't be written after an election.
+	// missed is set while the heartbeat's key says that two beats are missing.
+	missed bool
+	// unwritten is set while a heartbeat that was renewed can't be written.
 	unwritten bool
 }
 

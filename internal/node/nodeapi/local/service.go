@@ -42,6 +42,12 @@ type Options struct {
 	Timeout time.Duration
 	// Lease is the validity of a heartbeat, whatever a node asks for: Timeout without nodeapi.Gather. Default Timeout.
 	Lease time.Duration
+	// Heartbeat is the time between two heartbeats of a node, as this server's own is set. Default 5 s.
+	Heartbeat time.Duration
+	// Server is the name under which others see that this server runs, and Life the time at which it was started. It is
+	// empty if this server is alone.
+	Server string
+	Life   time.Time
 	// FormerLeader returns the latest time at which a former leader of the store can have taken a heartbeat. It changes
 	// when another leader is elected. Default: the store has had no other leader.
 	FormerLeader func() time.Time
@@ -55,8 +61,11 @@ type Options struct {
 	CallbackPath func(object api.Object) string
 }
 
-// defaultTimeout is the time for which a node may be silent if nothing else is set.
-const defaultTimeout = 30 * time.Second
+// The time for which a node may be silent, and the time between its heartbeats, if nothing else is set.
+const (
+	defaultTimeout   = 30 * time.Second
+	defaultHeartbeat = 5 * time.Second
+)
 
 // Service is the control plane's side of the node protocol. Create it with New.
 type Service struct {
@@ -73,6 +82,7 @@ type Service struct {
 
 	mu       sync.Mutex
 	controls map[string][]*Control // by node: one that comes back may be connected twice for a while
+	hears    map[string]hearing    // by node: those that sent a heartbeat here while it lasts
 }
 
 // New returns a Service. It subscribes to the view, so it must be called before the view runs.
@@ -86,7 +96,8 @@ func New(o Options) *Service {
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout
 	}
-	s := &Service{Options: o, epoch: rand.Text(), controls: map[string][]*Control{}}
+	o.Heartbeat = cmp.Or(max(o.Heartbeat, 0), defaultHeartbeat)
+	s := &Service{Options: o, epoch: rand.Text(), controls: map[string][]*Control{}, hears: map[string]hearing{}}
 	o.View.OnChange(s.changed)
 	return s
 }

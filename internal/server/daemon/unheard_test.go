@@ -1,0 +1,74 @@
+package daemon
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/liveness"
+	"tend.dev/tend/internal/store/records"
+)
+
+// TestAServerNamesItselfInHeartbeats: in those of the nodes that it hears, as it says itself that it runs. So each is
+// heard for as long as this life of the server lasts. A server that is alone has no name for others.
+func TestAServerNamesItselfInHeartbeats(t *testing.T) {
+	for name, shared := range map[string]bool{"a": true, "": false} {
+		t.Run("as "+name, func(t *testing.T) {
+			m := newMachine(t)
+			start := func() *running {
+				return m.startWith(func(o *Options) { o.Name, o.Shared = "a", shared }).ready()
+			}
+			r := start()
+			r.until("the node to send a heartbeat", func() bool {
+				_, err := m.store.Get(t.Context(), records.AliveKey("n1"))
+				return err == nil
+			})
+			first := heartbeatOf(m)
+			if first.Server != name || first.Last != (time.Time{}) {
+				t.Errorf("%+v, want server %q", first, name)
+			}
+			if shared {
+				r.until("the server to hear its node", func() bool {
+					_, unheard := liveness.Unheard(liveness.Beat(heartbeatOf(m)), lifeOf(m, name))
+					return !unheard
+				})
+			}
+			if err := r.stop(); err != nil {
+				t.Error(err)
+			}
+			left := heartbeatOf(m)
+			if _, unheard := liveness.Unheard(liveness.Beat(left), lifeOf(m, name)); unheard != shared {
+				t.Errorf("its server has ended: unheard is %v", unheard)
+			}
+			r = start()
+			if shared {
+				r.until("the next life to announce itself", func() bool { return !lifeOf(m, name).IsZero() })
+				if _, unheard := liveness.Unheard(liveness.Beat(left), lifeOf(m, name)); !unheard {
+					t.Error("a heartbeat of an earlier life passes for one that the server hears")
+				}
+			}
+		})
+	}
+}
+
+func heartbeatOf(m *machine) records.Heartbeat {
+	read, err := m.store.Get(context.Background(), records.AliveKey("n1"))
+	if err != nil {
+		m.t.Error(err)
+	}
+	return records.HeartbeatOf(read.Value)
+}
+
+// lifeOf returns when a server was started that runs; zero if none of that name does.
+func lifeOf(m *machine, name string) time.Time {
+	read, err := m.store.Get(context.Background(), records.ServerKey(name))
+	if err != nil {
+		return time.Time{}
+	}
+	value, err := records.Decode(read.Key, read.Value)
+	if presence, ok := value.(*api.ServerPresence); ok && err == nil {
+		return presence.Since
+	}
+	return time.Time{}
+}
