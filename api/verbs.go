@@ -177,6 +177,10 @@ type NodeInfo struct {
 	// is unknown.
 	Alive bool      `json:"alive"`
 	Since time.Time `json:"since,omitzero"`
+	// Unheard is set while no server hears it, though it is alive: it gets no new pods then. LastHeard is when one did,
+	// if that is known.
+	Unheard   bool      `json:"unheard,omitempty"`
+	LastHeard time.Time `json:"lastHeard,omitzero"`
 	// Pods counts the live pods on it.
 	Pods int `json:"pods"`
 	// Role is server, ingress (it serves ingresses) or worker.

@@ -105,6 +105,9 @@ func takesText(node api.NodeInfo) string {
 	case api.NodeDrained:
 		return "no pods (drained; tend uncordon " + node.ID + ")"
 	}
+	if node.Unheard {
+		return "no new pods (it " + silence(node) + ")"
+	}
 	if losses := node.Losses; losses != nil && !losses.Until.IsZero() {
 		return fmt.Sprintf("no new pods until %s (lost %d times within an hour; tend uncordon %s)",
 			losses.Until.Local().Format(time.TimeOnly), len(losses.At), node.ID)

@@ -50,6 +50,9 @@ func (a *app) getNodes(ctx context.Context, c *client.Client) error {
 		if node.Alive && !node.Ready && a.output != "wide" {
 			fmt.Fprintf(a.err, "warning: node %s: %s%s\n", node.ID, printable(node.Message, ""), nextLine("  ", nodeStep(node)))
 		}
+		if node.Unheard {
+			fmt.Fprintf(a.err, "warning: node %s %s: it gets no new pods until it is heard again\n", node.ID, silence(node))
+		}
 		if disk := api.FindCondition(node.Conditions, api.ConditionDiskPressure); disk != nil &&
 			disk.Status == api.ConditionTrue {
 			fmt.Fprintf(a.err, "warning: node %s: %s%s\n", node.ID, printable(disk.Message, ""), nextLine("  ", disk.Next))
@@ -100,12 +103,22 @@ func sinceText(node api.NodeInfo) string {
 	return age(node.Since, time.Now())
 }
 
+// silence says since when no server hears a node.
+func silence(node api.NodeInfo) string {
+	if node.LastHeard.IsZero() {
+		return "is heard by no server"
+	}
+	return "was last heard " + age(node.LastHeard, time.Now()) + " ago"
+}
+
 func nodeState(node api.NodeInfo) string {
 	switch {
 	case !node.Alive:
 		return "down"
 	case !node.Ready:
 		return dash(node.Reason)
+	case node.Unheard:
+		return "silent"
 	case node.Spec.Availability == api.NodeCordoned || node.Spec.Availability == api.NodeDrained:
 		return node.Spec.Availability
 	case node.Losses != nil && !node.Losses.Until.IsZero():

@@ -24,6 +24,21 @@ func TestAFlappingNodeIsShown(t *testing.T) {
 	}
 }
 
+// TestASilentNodeIsShown: a node that is up, as far as anyone knows, and that no server hears.
+func TestASilentNodeIsShown(t *testing.T) {
+	node := api.NodeInfo{NodeStatus: api.NodeStatus{ID: "n1", Ready: true}, Alive: true, Unheard: true}
+	if nodeState(node) != "silent" || takesText(node) != "no new pods (it is heard by no server)" {
+		t.Errorf("%s, takes %q", nodeState(node), takesText(node))
+	}
+	node.LastHeard = time.Now().Add(-12 * time.Second)
+	if got := takesText(node); got != "no new pods (it was last heard 12s ago)" {
+		t.Errorf("takes %q", got)
+	}
+	if node.Alive = false; nodeState(node) != "down" {
+		t.Errorf("later: %s", nodeState(node))
+	}
+}
+
 // TestNoNodes: where no node is known yet, people learn that one comes by itself.
 func TestNoNodes(t *testing.T) {
 	for name, list := range map[string]func(*app) error{

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/board"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -97,6 +98,9 @@ func (s *Server) nodes(context.Context, *struct{}) (api.ListResult[api.NodeInfo]
 			Losses: snap.Losses(read.Value.ID).Value, Role: roleOf(snap, read.Value.ID)}
 		if state := snap.NodeState(info.ID); state.Exists() && (state.Value.State == api.NodeUp) == info.Alive {
 			info.Since = state.Value.ChangedAt
+		}
+		if info.Alive {
+			info.LastHeard, info.Unheard = board.Unheard(snap, info.ID)
 		}
 		if why := s.Full(); why != "" && info.ID == s.Node { // the store refuses its reports, and its heartbeat too
 			info.Alive, info.Ready, info.Reason, info.Message = true, false, api.ReasonDiskFull, why

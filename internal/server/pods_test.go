@@ -39,6 +39,14 @@ func TestPods(t *testing.T) {
 	if err != nil || len(nodes.Items) != 1 || !nodes.Items[0].Alive || nodes.Items[0].Pods != 2 {
 		t.Errorf("nodes: %+v, %v", nodes, err)
 	}
+	if nodes.Items[0].Unheard {
+		t.Errorf("a node that is heard: %+v", nodes.Items[0])
+	}
+	w.put(records.AliveKey("n1"), records.Heartbeat{Server: "s1", Last: started})
+	nodes, err = w.client.Nodes(t.Context())
+	if err != nil || !nodes.Items[0].Alive || !nodes.Items[0].Unheard || !nodes.Items[0].LastHeard.Equal(started) {
+		t.Errorf("after two missed beats: %+v, %v", nodes, err)
+	}
 	w.containers.stats = func(task string) runtime.Usage {
 		if task == bad.ID {
 			return runtime.Usage{Err: runtime.ErrUnavailable}

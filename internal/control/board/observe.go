@@ -61,7 +61,7 @@ func node(snapshot records.Snapshot, status *api.NodeStatus) placement.Node {
 		Cordoned:   spec.Availability == api.NodeCordoned, Draining: spec.Availability == api.NodeDrained,
 		Runtime: status.Runtime, Arch: status.Arch, MemoryBytes: status.MemoryBytes, CPUs: status.CPUs,
 	}
-	out.LastHeard, out.Unheard = unheard(snapshot, status.ID)
+	out.LastHeard, out.Unheard = Unheard(snapshot, status.ID)
 	if pressure := api.FindCondition(status.Conditions, api.ConditionDiskPressure); pressure != nil {
 		out.DiskFull = pressure.Status == api.ConditionTrue
 	}
@@ -71,8 +71,8 @@ func node(snapshot records.Snapshot, status *api.NodeStatus) placement.Node {
 	return out
 }
 
-// unheard reports whether a node counts as alive though no server hears it, and when one did last, if that is known.
-func unheard(s records.Snapshot, node string) (last time.Time, unheard bool) {
+// Unheard reports whether a node counts as alive though no server hears it, and when one did last, if that is known.
+func Unheard(s records.Snapshot, node string) (last time.Time, unheard bool) {
 	beat := s.Heartbeat(node)
 	return liveness.Unheard(liveness.Beat(beat), s.ServerLife(beat.Server))
 }
