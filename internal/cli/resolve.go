@@ -56,7 +56,10 @@ func resolveAmong(
 	if err != nil {
 		return api.Ref{}, err
 	}
-	switch found = choose(found); len(found) {
+	if !severalScopes(found, wanted.scope) {
+		found = choose(found)
+	}
+	switch len(found) {
 	case 1:
 		return found[0], nil
 	case 0:
@@ -69,18 +72,25 @@ func resolveAmong(
 	return api.Ref{}, fmt.Errorf("%s is ambiguous: say which of %s", wanted, strings.Join(names, ", "))
 }
 
-// candidates returns the objects that an address may name. KIND/NAME is one without a scope, where no scope is called
-// like the kind.
+// severalScopes reports whether some objects are in the scope that was asked for, and others are in none.
+func severalScopes(found []api.Ref, scope string) bool {
+	in := func(ref api.Ref) bool { return ref.Scope == scope }
+	return scope != "" && slices.ContainsFunc(found, in) && slices.ContainsFunc(found, func(ref api.Ref) bool { return !in(ref) })
+}
+
+// candidates returns the objects that an address may name. Where a scope is called like a kind, KIND/NAME may be an
+// object in it, or one without a scope.
 func candidates(ctx context.Context, c *client.Client, wanted address) ([]api.Ref, error) {
 	found, err := matching(ctx, c, wanted)
-	if err != nil || len(found) > 0 || wanted.kind != "" {
+	if err != nil || wanted.kind != "" {
 		return found, err
 	}
 	kind, err := parseKind(wanted.scope)
 	if err != nil || kind.Info().Scope == api.ScopeRequired || !kind.Stored() {
-		return nil, nil
+		return found, nil
 	}
-	return matching(ctx, c, address{kind: kind, scope: api.Unscoped, name: wanted.name})
+	more, err := matching(ctx, c, address{kind: kind, scope: api.Unscoped, name: wanted.name})
+	return append(found, more...), err
 }
 
 func matching(ctx context.Context, c *client.Client, wanted address) ([]api.Ref, error) {

@@ -50,10 +50,18 @@ func (f eventFilter) wants(e api.Event) bool {
 		return false
 	}
 	return f.names(api.Ref{Kind: about.Kind, Scope: about.Scope, Name: about.Name}) ||
-		slices.ContainsFunc(about.Objects, func(text string) bool {
-			parts := strings.SplitN(text, "/", 3)
-			return len(parts) == 3 && f.names(api.Ref{Kind: api.Kind(parts[0]), Scope: parts[1], Name: parts[2]})
-		})
+		slices.ContainsFunc(about.Objects, func(text string) bool { return f.names(named(text)) })
+}
+
+// named returns the object of a text as api.Ref.String makes it.
+func named(text string) api.Ref {
+	switch parts := strings.SplitN(text, "/", 3); len(parts) {
+	case 3:
+		return api.Ref{Kind: api.Kind(parts[0]), Scope: parts[1], Name: parts[2]}
+	case 2:
+		return api.Ref{Kind: api.Kind(parts[0]), Scope: api.Unscoped, Name: parts[1]}
+	}
+	return api.Ref{Name: text}
 }
 
 // by reports whether an actor is meant; also without its process or its port, which never return.

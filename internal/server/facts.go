@@ -92,14 +92,14 @@ func (s *Server) nodes(context.Context, *struct{}) (api.ListResult[api.NodeInfo]
 	if err != nil {
 		return api.ListResult[api.NodeInfo]{}, err
 	}
-	out := []api.NodeInfo{}
-	for _, read := range snap.Nodes() {
+	out, nodes := []api.NodeInfo{}, snap.Nodes()
+	for _, read := range nodes {
 		info := api.NodeInfo{NodeStatus: *read.Value, Spec: snap.NodeSpec(read.Value.ID), Alive: snap.Alive(read.Value.ID),
 			Losses: snap.Losses(read.Value.ID).Value, Role: roleOf(snap, read.Value.ID)}
 		if state := snap.NodeState(info.ID); state.Exists() && (state.Value.State == api.NodeUp) == info.Alive {
 			info.Since = state.Value.ChangedAt
 		}
-		if info.Alive {
+		if info.Alive && len(nodes) > 1 { // the only one gets pods all the same
 			info.LastHeard, info.Unheard = board.Unheard(snap, info.ID)
 		}
 		if why := s.Full(); why != "" && info.ID == s.Node { // the store refuses its reports, and its heartbeat too

@@ -43,6 +43,10 @@ func TestPods(t *testing.T) {
 		t.Errorf("a node that is heard: %+v", nodes.Items[0])
 	}
 	w.put(records.AliveKey("n1"), records.Heartbeat{Server: "s1", Last: started})
+	if nodes, err = w.client.Nodes(t.Context()); err != nil || nodes.Items[0].Unheard {
+		t.Errorf("the only node, which gets pods all the same: %+v, %v", nodes, err)
+	}
+	w.put(records.NodeKey("n2"), api.NodeStatus{ID: "n2"})
 	nodes, err = w.client.Nodes(t.Context())
 	if err != nil || !nodes.Items[0].Alive || !nodes.Items[0].Unheard || !nodes.Items[0].LastHeard.Equal(started) {
 		t.Errorf("after two missed beats: %+v, %v", nodes, err)

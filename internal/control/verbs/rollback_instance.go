@@ -25,9 +25,6 @@ func (s *Service) prepareReturn(
 		return nil, invalid("leave out --with-config",
 			"%s has no config of its own: what its values name in the cluster stays as it is", ref)
 	}
-	if err := refusePaused(snap, *object.Value); err != nil {
-		return nil, err
-	}
 	release, err := rollbackTarget(snap, ref, opts.Release)
 	if err != nil {
 		return nil, err
@@ -55,6 +52,9 @@ func (s *Service) prepareReturn(
 	if checkFixed(snap, object, next, found); len(found.errors) > 0 {
 		return nil, found.err(found.headline(ref.String()))
 	}
+	if warning := paused(snap, *object.Value); warning != "" {
+		decided.result.Warnings = append(decided.result.Warnings, warning)
+	}
 	next.Metadata.Stamps = with(next.Metadata.Stamps, api.StampRollback, release.ID)
 	next.Metadata.Change = &api.Change{Verb: "rollback", Actor: opts.Actor}
 	return decided, s.amend(snap, decided, object, next, opts.FieldManager,
@@ -80,23 +80,21 @@ func withSuspendOf(release, current json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(fields)
 }
 
-// refusePaused returns why nothing would come of a rollback now: the object says that it is to be left as it is, or its
-// cluster does. A maintenance window is no such reason, because it opens by itself.
-func refusePaused(snap records.Snapshot, object api.Object) error {
-	ref := object.Ref()
-	const then = ", and roll back once it is ready"
+// paused says why nothing comes of a rollback yet, and what ends that: the object says that it is to be left as it is, or
+// its cluster does; empty if neither does. A maintenance window isn't named, because it opens by itself.
+func paused(snap records.Snapshot, object api.Object) string {
+	const until = "the earlier release is stored, and installed once "
 	if object.Metadata.Annotations[pull.AnnotationReconcile] == pull.ReconcileDisabled {
-		return invalid("remove the annotation, apply"+then, "%s is paused by its annotation %s: nothing would be installed",
-			ref, pull.AnnotationReconcile)
+		return fmt.Sprintf("it is paused by its annotation %s: %sthat is removed", pull.AnnotationReconcile, until)
 	}
 	if spec, err := api.DecodeSpec[api.ApplicationInstanceSpec](object); err == nil && spec.Suspend {
-		return invalid("set suspend to false, apply"+then, "%s is suspended: nothing would be installed", ref)
+		return "it is suspended: " + until + "suspend is false"
 	}
-	if status := snap.DeliveredStatus(ref).Value; status != nil {
+	if status := snap.DeliveredStatus(object.Ref()).Value; status != nil {
 		if c := clusterjob.Paused(*status); c != nil {
-			return invalid("in the cluster: remove the annotation, or flux resume helmrelease"+then,
-				"%s is paused in its cluster, so nothing would be installed: %s", ref, cmp.Or(c.Message, c.Reason))
+			return fmt.Sprintf("it is paused in its cluster (%s): %sit goes on there: remove the annotation, or flux resume helmrelease",
+				cmp.Or(c.Message, c.Reason), until)
 		}
 	}
-	return nil
+	return ""
 }

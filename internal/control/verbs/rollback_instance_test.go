@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -93,10 +94,6 @@ func TestRollbackOfAnInstance(t *testing.T) {
 func TestRollbackOfAnInstanceRefused(t *testing.T) {
 	good := map[string]api.ReleaseOutcome{"v1": wasGoodOnce}
 	cloud := cloudOf("", "").Ref()
-	suspended := func(reason string) api.DeliveredStatus {
-		return api.DeliveredStatus{Outcomes: good, Conditions: []api.Condition{{Type: "Suspended", Status: api.ConditionTrue,
-			Reason: reason}}}
-	}
 	for name, tc := range map[string]struct {
 		begin        func(w *world)
 		opts         RollbackOptions
@@ -108,15 +105,6 @@ func TestRollbackOfAnInstanceRefused(t *testing.T) {
 		"unknown": {nil, RollbackOptions{Release: "v7"}, NotFound, "has no release v7", "kept are v1, v2"},
 		"with config": {nil, RollbackOptions{WithConfig: true}, Invalid, "no config of its own",
 			"leave out --with-config"},
-		"suspended": {func(w *world) { w.mustApply(cloudOf("2.0.0", `,"suspend":true`)) }, RollbackOptions{}, Invalid,
-			"is suspended", "set suspend to false"},
-		"paused": {func(w *world) {
-			object := cloudOf("2.0.0", "")
-			object.Metadata.Annotations = map[string]string{"apps.vworkspace.io/reconcile": "disabled"}
-			w.mustApply(object)
-		}, RollbackOptions{}, Invalid, "paused by its annotation apps.vworkspace.io/reconcile", "remove the annotation"},
-		"paused in the cluster": {func(w *world) { w.put(records.StatusKey(cloud), suspended("ManuallySuspended")) },
-			RollbackOptions{}, Invalid, "paused in its cluster", "flux resume helmrelease"},
 		"was a placeholder": {func(w *world) {
 			w.put(records.ReleaseKey(cloud, "v1"), api.Release{ID: "v1", Number: 1, Kind: cloud.Kind, Scope: cloud.Scope,
 				Name: cloud.Name, Spec: json.RawMessage(`{"cluster":"east","appRef":{"catalogId":"x"},"mode":"placeholder"}`)})
@@ -144,16 +132,55 @@ func TestRollbackOfAnInstanceRefused(t *testing.T) {
 		})
 	}
 	w := delivered(t, good, "1.0.0", "2.0.0")
-	w.put(records.StatusKey(cloud), suspended("MaintenanceWindow"))
-	if _, err := w.service.Rollback(t.Context(), TargetOf(cloud), RollbackOptions{}); err != nil {
-		t.Errorf("outside its maintenance window: %v", err)
-	}
 	deployer := WithRights(t.Context(), source.Rights{Person: "dan", Scopes: []string{"org"}})
 	_, err := w.service.Rollback(deployer, TargetOf(cloud), RollbackOptions{Release: "v2"})
 	wantReason(t, err, Forbidden)
 	_, err = w.service.Rollback(t.Context(), TargetOf(clusterObject("east").Ref()), RollbackOptions{})
 	if refused := wantReason(t, err, Invalid); !strings.Contains(refused.Next, "application instance") {
 		t.Errorf("of a cluster: %+v", refused)
+	}
+}
+
+// TestRollbackOfAPausedInstance: while nothing is to be installed the earlier release is stored, and a warning says what
+// it waits for: what was paused because it is bad must not be installed first.
+func TestRollbackOfAPausedInstance(t *testing.T) {
+	good := map[string]api.ReleaseOutcome{"v1": wasGoodOnce}
+	cloud := cloudOf("", "").Ref()
+	reports := func(reason string) func(*world) {
+		return func(w *world) {
+			w.put(records.StatusKey(cloud), api.DeliveredStatus{Outcomes: good, Conditions: []api.Condition{
+				{Type: "Suspended", Status: api.ConditionTrue, Reason: reason}}})
+		}
+	}
+	for name, tc := range map[string]struct {
+		begin func(w *world)
+		warns string
+	}{
+		"suspended": {func(w *world) { w.mustApply(cloudOf("2.0.0", `,"suspend":true`)) }, "once suspend is false"},
+		"paused": {func(w *world) {
+			object := cloudOf("2.0.0", "")
+			object.Metadata.Annotations = map[string]string{"apps.vworkspace.io/reconcile": "disabled"}
+			w.mustApply(object)
+		}, "paused by its annotation apps.vworkspace.io/reconcile"},
+		"paused in the cluster": {reports("ManuallySuspended"), "flux resume helmrelease"},
+		"outside its window":    {reports("MaintenanceWindow"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := delivered(t, good, "1.0.0", "2.0.0")
+			tc.begin(w)
+			suspends := bytes.Contains(w.object(cloud).Spec, []byte(`"suspend":true`))
+			result, err := w.service.Rollback(t.Context(), TargetOf(cloud), RollbackOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(result.Warnings, "; "); (got == "") != (tc.warns == "") || !strings.Contains(got, tc.warns) {
+				t.Errorf("warnings %q, want %q", got, tc.warns)
+			}
+			spec := w.object(cloud).Spec
+			if !bytes.Contains(spec, []byte("1.0.0")) || bytes.Contains(spec, []byte(`"suspend":true`)) != suspends {
+				t.Errorf("stored is %s", spec)
+			}
+		})
 	}
 }
 

@@ -17,6 +17,8 @@ const (
 	earlyTime = 5 * time.Second
 	lateTime  = 5 * time.Second
 	restTime  = 3 * time.Second
+	// lookTime is the least time between two looks at all connections.
+	lookTime = 5 * time.Millisecond
 )
 
 // finish waits until the requests under way have ended, closes the listener, and waits for those that have begun
@@ -47,13 +49,15 @@ func (r *Relay) await(most time.Duration, counts func(*link) bool) {
 	end := time.NewTimer(most)
 	defer end.Stop()
 	for {
-		waits, rest := r.look(counts, time.Now())
+		looked := time.Now()
+		waits, rest := r.look(counts, looked)
 		if !waits {
 			return
 		}
 		next := time.NewTimer(rest)
 		select {
 		case <-r.stirred:
+			time.Sleep(lookTime - time.Since(looked))
 		case <-next.C:
 		case <-end.C:
 			return
@@ -117,16 +121,17 @@ func (s *spoken) say(by speaker) {
 	s.by, s.when = by, time.Now()
 }
 
-// hear notes what the caller said.
-func (s *spoken) hear(text []byte) {
+// hear notes what the caller said, and reports whether that begins a request.
+func (s *spoken) hear(text []byte) (begins bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.by != byCaller {
+	if begins = s.by != byCaller; begins {
 		if s.turns++; s.turns == 1 {
 			s.many = bytes.HasPrefix(text, []byte("PRI * HTTP/2"))
 		}
 	}
 	s.by, s.when = byCaller, time.Now()
+	return begins
 }
 
 // answers notes that the pod begins to say a text, and reports whether that begins an answer of HTTP/1.1.
@@ -169,8 +174,9 @@ type heard struct {
 func (h heard) Read(into []byte) (int, error) {
 	n, err := h.Conn.Read(into)
 	if n > 0 {
-		h.last.hear(into[:n])
-		h.relay.stir()
+		if h.last.hear(into[:n]) {
+			h.relay.stir()
+		}
 	}
 	return n, err
 }

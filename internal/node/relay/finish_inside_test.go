@@ -41,13 +41,13 @@ func TestAnEndWaitsNoLonger(t *testing.T) {
 		want time.Duration
 	}{
 		"it ends":       {func(r *Relay, l *link) { time.Sleep(7 * time.Millisecond); r.end(l) }, 7 * time.Millisecond},
-		"it rests":      {func(*Relay, *link) {}, restTime},
+		"it rests":      {func(*Relay, *link) {}, restTime + lookTime},
 		"it never ends": {func(_ *Relay, l *link) { l.last.hear([]byte("GET")) }, lateTime},
 		"it is answered": {func(_ *Relay, l *link) {
 			l.last.hear([]byte("GET"))
 			time.Sleep(1100 * time.Millisecond)
 			l.last.say(byPod)
-		}, 1100*time.Millisecond + restTime},
+		}, 1100*time.Millisecond + restTime + lookTime},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

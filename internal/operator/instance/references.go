@@ -3,6 +3,7 @@ package instance
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -67,19 +68,24 @@ type sight struct {
 	at      time.Time
 }
 
-// originsOf returns the objects that an instance takes values from.
+// originsOf returns the objects that an instance takes values from, each once.
 func originsOf(spec *appsv1alpha1.ApplicationInstanceSpec) (all []origin) {
+	add := func(o origin) {
+		if !slices.Contains(all, o) {
+			all = append(all, o)
+		}
+	}
 	for _, one := range spec.ValuesFrom {
-		all = append(all, origin{one.Kind, one.Name})
+		add(origin{one.Kind, one.Name})
 	}
 	if spec.Values == nil {
 		return all
 	}
 	if ref := spec.Values.SecretRef; ref != nil {
-		all = append(all, origin{"Secret", ref.Name})
+		add(origin{"Secret", ref.Name})
 	}
 	if ref := spec.Values.ConfigMapRef; ref != nil {
-		all = append(all, origin{"ConfigMap", ref.Name})
+		add(origin{"ConfigMap", ref.Name})
 	}
 	return all
 }

@@ -137,6 +137,12 @@ func TestAHeartbeatIsWrittenAfterAnElection(t *testing.T) {
 type full struct {
 	store.Store
 	refuses bool
+	takes   time.Duration // for a commit
+}
+
+func (s *full) Commit(ctx context.Context, txn store.Txn) (int64, error) {
+	time.Sleep(s.takes)
+	return s.Store.Commit(ctx, txn)
 }
 
 func (s *full) Grant(ctx context.Context, ttl time.Duration) (store.LeaseID, error) {

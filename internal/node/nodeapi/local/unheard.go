@@ -64,6 +64,9 @@ func (s *Service) Listen(ctx context.Context) error {
 
 func (s *Service) listen(ctx context.Context) {
 	for _, each := range s.silent() {
+		if !s.latest(each) { // it came while another one was written
+			continue
+		}
 		within, cancel := context.WithTimeout(ctx, s.Heartbeat)
 		if !each.by.miss(within, each.last) {
 			s.forget(each)
@@ -83,6 +86,13 @@ func (s *Service) silent() (out []hearing) {
 		}
 	}
 	return out
+}
+
+// latest reports whether no heartbeat has come since one.
+func (s *Service) latest(one hearing) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hears[one.by.node] == one
 }
 
 // forget forgets a node whose heartbeat is no longer this server's, unless one has come meanwhile.

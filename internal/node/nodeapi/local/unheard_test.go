@@ -201,6 +201,37 @@ func TestAServerListensToOthers(t *testing.T) {
 	})
 }
 
+// TestABeatWhileAnotherNodeIsWritten: the store is slow, and what is about to be written of a node is no longer true.
+func TestABeatWhileAnotherNodeIsWritten(t *testing.T) {
+	listening(t, 1, func(l *listeners) {
+		nodes := []string{"n1", "n2", "n3", "n4"}
+		beat := func() {
+			for _, node := range nodes {
+				l.beat(l.at[0].Node(node))
+			}
+		}
+		beat()
+		l.store.takes = time.Second / 2
+		l.pass(10.2) // what the first one misses is being written
+		l.store.takes = 0
+		beat()
+		l.pass(4)
+		missed := 0
+		for _, node := range nodes {
+			read, err := l.store.Get(l.Context(), records.AliveKey(node))
+			if err != nil {
+				l.Fatal(err)
+			}
+			if !records.HeartbeatOf(read.Value).Last.IsZero() {
+				missed++
+			}
+		}
+		if missed > 1 {
+			l.Errorf("%d nodes have beaten 4 s ago, and are said to have missed two beats", missed)
+		}
+	})
+}
+
 // TestANodeThatBeatsSeldom: its own flags say so, and the server's say otherwise. Two of its beats are what counts.
 func TestANodeThatBeatsSeldom(t *testing.T) {
 	listening(t, 1, func(l *listeners) {
