@@ -136,6 +136,9 @@ func bucketOf(result api.ConfigResult) bucket { return bucket{scope: result.Scop
 func (a *app) onBucket(do func(ctx context.Context, c *client.Client, b bucket, rest []string) error) runner {
 	return a.connected(func(ctx context.Context, c *client.Client, args []string) error {
 		parts := strings.Split(args[0], "/")
+		if key, _, pair := strings.Cut(args[0], "="); pair {
+			return fmt.Errorf("want SCOPE or SCOPE/NAME before KEY=VALUE, as in prod/web %s=…", key)
+		}
 		if len(parts) > 2 || parts[0] == "" || parts[len(parts)-1] == "" {
 			return fmt.Errorf("%q is not a bucket: want SCOPE or SCOPE/NAME", args[0])
 		}
@@ -148,7 +151,7 @@ func (a *app) onBucket(do func(ctx context.Context, c *client.Client, b bucket, 
 }
 
 func bucketListing(result api.ConfigResult) listing {
-	l := listing{value: result, names: result.Keys, header: []string{"KEY"}, empty: "no keys"}
+	l := listing{value: result, names: result.Keys, header: []string{"KEY"}, empty: "no keys in " + bucketOf(result).String()}
 	for _, key := range result.Keys {
 		l.rows = append(l.rows, []string{key})
 	}

@@ -75,7 +75,8 @@ func resolveAmong(
 // severalScopes reports whether some objects are in the scope that was asked for, and others are in none.
 func severalScopes(found []api.Ref, scope string) bool {
 	in := func(ref api.Ref) bool { return ref.Scope == scope }
-	return scope != "" && slices.ContainsFunc(found, in) && slices.ContainsFunc(found, func(ref api.Ref) bool { return !in(ref) })
+	out := func(ref api.Ref) bool { return !in(ref) }
+	return scope != "" && slices.ContainsFunc(found, in) && slices.ContainsFunc(found, out)
 }
 
 // candidates returns the objects that an address may name. Where a scope is called like a kind, KIND/NAME may be an

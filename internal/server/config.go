@@ -26,6 +26,9 @@ func (s *Server) config(ctx context.Context, in *readConfigQuery) (api.ConfigRes
 		result.Keys, result.Value = append(result.Keys, in.Key), &value
 		return result, err
 	}
+	if err := verbs.Bucket(in.ConfigQuery).Check(); err != nil {
+		return api.ConfigResult{}, err
+	}
 	snap, err := s.snapshot()
 	if err != nil {
 		return api.ConfigResult{}, err

@@ -28,7 +28,8 @@ func (b Bucket) String() string {
 	return b.Scope + "/" + b.Name
 }
 
-func (b Bucket) check() error {
+// Check returns why a bucket can hold no keys.
+func (b Bucket) Check() error {
 	for _, part := range []struct{ is, text string }{{"a scope", b.Scope}, {"the name of an app", b.Name}} {
 		if !bucketName().MatchString(part.text) && (part.text != "" || part.is == "a scope") {
 			return invalid("name a SCOPE or a SCOPE/NAME: lower-case letters, digits and dashes, as in prod/web",

@@ -15,7 +15,7 @@ const (
 )
 
 func checkConfig(bucket Bucket, set map[string]string, unset []string) error {
-	if err := bucket.check(); err != nil {
+	if err := bucket.Check(); err != nil {
 		return err
 	}
 	if len(set)+len(unset) == 0 {
@@ -102,6 +102,6 @@ func noKey(snap records.Snapshot, bucket Bucket, key string) error {
 				"%s has no key %s of its own; it is in the bucket of the scope", bucket, key)
 		}
 	}
-	return notFound("`tend config list` shows the keys there are", "there is no key %s%s", key,
+	return notFound("`tend config list "+bucket.String()+"` shows the keys there are", "there is no key %s%s", key,
 		meant(key, ConfigKeys(snap, bucket)))
 }

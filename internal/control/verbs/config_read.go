@@ -35,7 +35,7 @@ func (s *Service) ConfigValue(ctx context.Context, bucket Bucket, key, actor str
 	if s.opts.Open == nil {
 		return "", invalid("start the server with its key", "this server has no key to read values by")
 	}
-	if err := bucket.check(); err != nil {
+	if err := bucket.Check(); err != nil {
 		return "", err
 	}
 	snap, err := s.opts.Reader.Fresh(ctx)

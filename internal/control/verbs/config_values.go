@@ -16,7 +16,7 @@ func (s *Service) ConfigValues(
 	if s.opts.Open == nil {
 		return nil, invalid("start the server with its key", "this server has no key to read values by")
 	}
-	if err := bucket.check(); err != nil {
+	if err := bucket.Check(); err != nil {
 		return nil, err
 	}
 	snap, err := s.opts.Reader.Fresh(ctx)

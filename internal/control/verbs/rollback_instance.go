@@ -80,8 +80,8 @@ func withSuspendOf(release, current json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(fields)
 }
 
-// paused says why nothing comes of a rollback yet, and what ends that: the object says that it is to be left as it is, or
-// its cluster does; empty if neither does. A maintenance window isn't named, because it opens by itself.
+// paused says why nothing comes of a rollback yet, and what ends that: the object says that it is to be left as it is,
+// or its cluster does; empty if neither does. A maintenance window isn't named, because it opens by itself.
 func paused(snap records.Snapshot, object api.Object) string {
 	const until = "the earlier release is stored, and installed once "
 	if object.Metadata.Annotations[pull.AnnotationReconcile] == pull.ReconcileDisabled {
@@ -92,8 +92,8 @@ func paused(snap records.Snapshot, object api.Object) string {
 	}
 	if status := snap.DeliveredStatus(object.Ref()).Value; status != nil {
 		if c := clusterjob.Paused(*status); c != nil {
-			return fmt.Sprintf("it is paused in its cluster (%s): %sit goes on there: remove the annotation, or flux resume helmrelease",
-				cmp.Or(c.Message, c.Reason), until)
+			return fmt.Sprintf("it is paused in its cluster (%s): %sit goes on there: %s", cmp.Or(c.Message, c.Reason), until,
+				"remove the annotation, or flux resume helmrelease")
 		}
 	}
 	return ""

@@ -141,8 +141,8 @@ func TestRollbackOfAnInstanceRefused(t *testing.T) {
 	}
 }
 
-// TestRollbackOfAPausedInstance: while nothing is to be installed the earlier release is stored, and a warning says what
-// it waits for: what was paused because it is bad must not be installed first.
+// TestRollbackOfAPausedInstance: while nothing is to be installed the earlier release is stored, and a warning says
+// what it waits for: what was paused because it is bad must not be installed first.
 func TestRollbackOfAPausedInstance(t *testing.T) {
 	good := map[string]api.ReleaseOutcome{"v1": wasGoodOnce}
 	cloud := cloudOf("", "").Ref()

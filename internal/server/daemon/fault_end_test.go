@@ -45,7 +45,7 @@ func anonymousKey(key string) string { return randomID.ReplaceAllString(key, "/*
 // encrypted under a run's own keys.
 var own = map[string]bool{
 	"id": true, "uid": true, "slot": true, "replaces": true, "after": true, "container": true,
-	"address": true, "pid": true,
+	"address": true, "pid": true, "life": true,
 	"keyFingerprint": true, "knows": true, "uses": true, "ownerUID": true, "env": true, "envHash": true, "envOver": true,
 	"observedRevision": true, "fields": true, "at": true,
 }
