@@ -86,12 +86,11 @@ func candidates(ctx context.Context, c *client.Client, wanted address) ([]api.Re
 	if err != nil || wanted.kind != "" {
 		return found, err
 	}
-	kind, err := parseKind(wanted.scope)
-	if err != nil || kind.Info().Scope == api.ScopeRequired || !kind.Stored() {
-		return found, nil
+	if kind, err := parseKind(wanted.scope); err == nil && kind.Info().Scope != api.ScopeRequired && kind.Stored() {
+		more, err := matching(ctx, c, address{kind: kind, scope: api.Unscoped, name: wanted.name})
+		return append(found, more...), err
 	}
-	more, err := matching(ctx, c, address{kind: kind, scope: api.Unscoped, name: wanted.name})
-	return append(found, more...), err
+	return found, nil
 }
 
 func matching(ctx context.Context, c *client.Client, wanted address) ([]api.Ref, error) {

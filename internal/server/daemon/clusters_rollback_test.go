@@ -83,10 +83,10 @@ func (r *running) releasesText() string {
 // becomes waits until the kept releases are as wanted.
 func (r *running) becomes(want ...string) {
 	r.t.Helper()
-	text, got := strings.Join(want, "\n"), ""
+	text, got := strings.Join(want, "\n"), r.releasesText()
 	deadline, tick := time.After(patience), time.NewTicker(10*time.Millisecond)
 	defer tick.Stop()
-	for got = r.releasesText(); got != text; got = r.releasesText() {
+	for ; got != text; got = r.releasesText() {
 		select {
 		case <-tick.C:
 		case <-deadline:

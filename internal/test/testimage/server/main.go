@@ -157,17 +157,14 @@ var eaten [][]byte
 
 // write fills the file args[0], which it keeps locked until it has ended.
 func write(args []string) int {
-	file, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	file, err := syscall.Open(args[0], syscall.O_WRONLY|syscall.O_CREAT|syscall.O_TRUNC, 0o644)
 	if err != nil {
 		return code(err)
 	}
-	_ = syscall.Flock(int(file.Fd()), syscall.LOCK_EX)
-	_, err = file.WriteString(strings.Join(args[1:], " "))
-	written = file
+	_ = syscall.Flock(file, syscall.LOCK_EX)
+	_, err = syscall.Write(file, []byte(strings.Join(args[1:], " ")))
 	return code(err)
 }
-
-var written *os.File
 
 func cat(args []string) int {
 	data, err := os.ReadFile(args[0])
