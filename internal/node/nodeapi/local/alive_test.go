@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -137,11 +138,11 @@ func TestAHeartbeatIsWrittenAfterAnElection(t *testing.T) {
 type full struct {
 	store.Store
 	refuses bool
-	takes   time.Duration // for a commit
+	takes   atomic.Int64 // time.Duration, for a commit
 }
 
 func (s *full) Commit(ctx context.Context, txn store.Txn) (int64, error) {
-	time.Sleep(s.takes)
+	time.Sleep(time.Duration(s.takes.Load()))
 	return s.Store.Commit(ctx, txn)
 }
 

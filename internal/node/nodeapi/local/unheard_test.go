@@ -22,20 +22,24 @@ type listeners struct {
 
 // listening runs a test with so many servers, named s0, s1 … if there are several. Their settings are the usual ones:
 // heartbeats 5 s apart, which last 25 s.
-func listening(t *testing.T, servers int, test func(*listeners)) {
+func listening(t *testing.T, servers int, test func(*listeners), edit ...func(*Options)) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &listeners{T: t, store: &full{Store: memory.New()}}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		for i := range servers {
-			o := Options{Store: l.store, View: view.New(l.store, view.Options{Decode: records.Decode}), Own: "own",
-				Timeout: 30 * time.Second, Lease: 25 * time.Second}
+			o := Options{Store: l.store, View: view.New(l.store, view.Options{Decode: records.Decode, Indexes: records.Indexes}),
+				Own: "own", Timeout: 30 * time.Second, Lease: 25 * time.Second}
 			if servers > 1 {
 				o.Server, o.Life = string(rune('a'+i)), time.Now()
 			}
-			l.at = append(l.at, New(o))
+			for _, change := range edit {
+				change(&o)
+			}
+			s := New(o)
+			l.at = append(l.at, s)
 			go func() { done <- o.View.Run(ctx) }()
-			go func() { done <- l.at[i].Listen(ctx) }()
+			go func() { done <- s.Listen(ctx) }()
 		}
 		test(l)
 		cancel()
@@ -211,9 +215,9 @@ func TestABeatWhileAnotherNodeIsWritten(t *testing.T) {
 			}
 		}
 		beat()
-		l.store.takes = time.Second / 2
+		l.store.takes.Store(int64(time.Second / 2))
 		l.pass(10.2) // what the first one misses is being written
-		l.store.takes = 0
+		l.store.takes.Store(0)
 		beat()
 		l.pass(4)
 		missed := 0
@@ -235,7 +239,6 @@ func TestABeatWhileAnotherNodeIsWritten(t *testing.T) {
 // TestANodeThatBeatsSeldom: its own flags say so, and the server's say otherwise. Two of its beats are what counts.
 func TestANodeThatBeatsSeldom(t *testing.T) {
 	listening(t, 1, func(l *listeners) {
-		l.at[0].Heartbeat = time.Second
 		c := l.at[0].Node("n1")
 		l.beat(c)
 		l.pass(5)
@@ -248,5 +251,5 @@ func TestANodeThatBeatsSeldom(t *testing.T) {
 		if now := l.revision(); now != before {
 			l.Errorf("beats 5 s apart are missed by a server whose own are 1 s apart: %d writes", now-before)
 		}
-	})
+	}, func(o *Options) { o.Heartbeat = time.Second })
 }
