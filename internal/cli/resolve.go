@@ -86,11 +86,17 @@ func candidates(ctx context.Context, c *client.Client, wanted address) ([]api.Re
 	if err != nil || wanted.kind != "" {
 		return found, err
 	}
-	if kind, err := parseKind(wanted.scope); err == nil && kind.Info().Scope != api.ScopeRequired && kind.Stored() {
+	if kind, is := unscopedKind(wanted.scope); is {
 		more, err := matching(ctx, c, address{kind: kind, scope: api.Unscoped, name: wanted.name})
 		return append(found, more...), err
 	}
 	return found, nil
+}
+
+// unscopedKind returns the kind that a word names, if objects of it may be without a scope.
+func unscopedKind(word string) (kind api.Kind, is bool) {
+	kind, err := parseKind(word)
+	return kind, err == nil && kind.Info().Scope != api.ScopeRequired && kind.Stored()
 }
 
 func matching(ctx context.Context, c *client.Client, wanted address) ([]api.Ref, error) {
