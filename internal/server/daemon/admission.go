@@ -77,7 +77,7 @@ func (d *daemon) checkApplicant(ctx context.Context, a join.Applicant, who join.
 	switch {
 	case who.Schema != "" && who.Schema != schemaVersion:
 		return refusedServer(fmt.Sprintf("the Tend of the server that joins knows the store's schema %.16s, the cluster's is %s",
-			who.Schema, schemaVersion), "install the version of the servers that run on it: tend servers")
+			who.Schema, schemaVersion), "install the version that tend servers shows on the machine that joins")
 	case rotated != "":
 		return refusedServer("the key "+rotated+" is being rotated: no server joins meanwhile", "wait for its end: tend keys")
 	case d.external != nil && who.URL != "":

@@ -35,7 +35,7 @@ func parse(text []byte) (*document, error) {
 	return doc, root.faults.err()
 }
 
-// parseSecurity checks that a bearer token is what every operation takes: it is what the client sends.
+// parseSecurity checks that every operation takes a bearer token: the client sends one.
 func parseSecurity(required, schemes node) {
 	for _, alternative := range required.items() {
 		for _, scheme := range alternative.members() {

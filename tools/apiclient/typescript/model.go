@@ -1,6 +1,6 @@
 package main
 
-// document is what the generator knows of an API.
+// document holds an API as the generator knows it.
 type document struct {
 	title, version string
 	// schemas are in the order of their names, operations in the order of paths and methods.
@@ -73,7 +73,7 @@ func (o operation) parameters() []field {
 	return append(append([]field(nil), o.segments...), o.query...)
 }
 
-// body is what an operation takes.
+// body describes the body of a request.
 type body struct {
 	// json is the type of the value to send as JSON; nil if only bytes are taken.
 	json typ
@@ -95,7 +95,7 @@ const (
 	socket // the connection becomes a WebSocket
 )
 
-// answer is what an operation returns where nothing failed.
+// answer describes the answer of a call that did not fail.
 type answer struct {
 	form  form
 	media string

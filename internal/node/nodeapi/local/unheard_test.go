@@ -236,7 +236,7 @@ func TestABeatWhileAnotherNodeIsWritten(t *testing.T) {
 	})
 }
 
-// TestANodeThatBeatsSeldom: its own flags say so, and the server's say otherwise. Two of its beats are what counts.
+// TestANodeThatBeatsSeldom: its own flags say so, and the server's say otherwise. Two of its own beats count.
 func TestANodeThatBeatsSeldom(t *testing.T) {
 	listening(t, 1, func(l *listeners) {
 		c := l.at[0].Node("n1")
