@@ -1,11 +1,43 @@
 package docker
 
 import (
+	"encoding/json"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/network"
+
+	"tend.dev/tend/internal/node/runtime"
 )
+
+// inspected is what an engine (20.10) says of a container that was killed for its memory.
+const inspected = `{
+	"Id": "0123456789ab", "Name": "/web", "Created": "2026-11-01T10:00:00.5Z", "RestartCount": 2, "Image": "sha256:aa",
+	"State": {"Status": "exited", "OOMKilled": true, "Pid": 0, "ExitCode": 137, "Error": "no such device",
+		"StartedAt": "2026-11-01T10:00:01Z", "FinishedAt": "2026-11-01T10:00:02Z"},
+	"HostConfig": {"RestartPolicy": {"Name": "on-failure", "MaximumRetryCount": 3}},
+	"Config": {"Labels": {"tend.task": "t1"}}
+}`
+
+// TestInspected: nothing is lost of what the engine says about a container's life and end.
+func TestInspected(t *testing.T) {
+	var from container.InspectResponse
+	if err := json.Unmarshal([]byte(inspected), &from); err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 11, 1, 10, 0, 0, 0, time.UTC)
+	want := runtime.Container{
+		ID: "0123456789ab", Name: "web", Labels: map[string]string{"tend.task": "t1"}, State: runtime.StateExited,
+		Restart: "on-failure:3", RestartCount: 2, ExitCode: 137, OOMKilled: true, Error: "no such device",
+		ImageID: "sha256:aa", CreatedAt: at.Add(time.Second / 2), StartedAt: at.Add(time.Second),
+		FinishedAt: at.Add(2 * time.Second),
+	}
+	if diff := cmp.Diff(want, (&Runtime{}).read(from)); diff != "" {
+		t.Error(diff)
+	}
+}
 
 // TestDetached: a container is off its network only if it is on none of the names that the network may have had.
 func TestDetached(t *testing.T) {
