@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// inspected is what an engine (20.10) says of a container that was killed for its memory.
+// inspected describes, in the words of an engine (20.10), a container that was killed for its memory.
 const inspected = `{
 	"Id": "0123456789ab", "Name": "/web", "Created": "2026-11-01T10:00:00.5Z", "RestartCount": 2, "Image": "sha256:aa",
 	"State": {"Status": "exited", "OOMKilled": true, "Pid": 0, "ExitCode": 137, "Error": "no such device",
