@@ -19,9 +19,9 @@ import (
 // bytes themselves are blobs.
 type cache struct{ folder string }
 
-// remembered holds what is known of a URL.
+// remembered holds the last response for a URL.
 type remembered struct {
-	// URL is the URL, behind "confined " if only confined fetches know it.
+	// URL is the fetched URL, with the prefix "confined " if only confined fetches may use the entry.
 	URL          string    `json:"url"`
 	Digest       string    `json:"digest"`
 	ETag         string    `json:"etag,omitempty"`
@@ -36,7 +36,7 @@ func (c cache) path(url string) string {
 	return filepath.Join(c.folder, hex.EncodeToString(sum[:])+cacheSuffix)
 }
 
-// read returns what is remembered of a URL; one that can't be read is forgotten: it only saves a download.
+// read returns the record of a URL. An unreadable record counts as missing, since it only saves a download.
 func (c cache) read(url string) (remembered, bool) {
 	known, ok := readRemembered(c.path(url))
 	return known, ok && known.URL == url

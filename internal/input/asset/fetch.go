@@ -19,10 +19,10 @@ import (
 // DefaultTimeout bounds a fetch, from the request to the last byte.
 const DefaultTimeout = 30 * time.Second
 
-// Fetch returns the digest of what a URL gives now. What it gave last is asked for again only if it changed. Where it
-// gives nothing, its last bytes count with a warning, unless the file's on_failure is "error" or there are none. A
-// confined fetch may not reach this machine, and knows only what confined ones have fetched. A dry run downloads, and
-// keeps nothing.
+// Fetch downloads a URL and returns the digest of its bytes. It sends a conditional request if the URL was fetched
+// before. If the download fails, Fetch returns the digest of the last bytes and a warning, unless the file's on_failure
+// is "error" or nothing was ever fetched. A confined fetch may not reach this machine, and reuses only the bytes of
+// confined fetches. A dry run downloads but stores nothing.
 func (l *Library) Fetch(
 	ctx context.Context, file api.AssetFile, confined, dry bool,
 ) (digest, warning string, err error) {
@@ -64,13 +64,13 @@ func (l *Library) Fetch(
 		known.FetchedAt.UTC().Format(time.RFC3339)), nil
 }
 
-// origin is a URL with the client that asks for it, and the key under which its last bytes are known.
+// origin is a URL with the client that fetches it, and the key of its record in the cache.
 type origin struct {
 	client       *http.Client
 	address, key string
 }
 
-// download asks for a URL, and for its bytes only if they aren't those that are known.
+// download fetches a URL. It asks the server to send the bytes only if they differ from the known ones.
 func (l *Library) download(ctx context.Context, from origin, known remembered, conditional, dry bool) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from.address, nil)
 	if err != nil {
@@ -117,7 +117,7 @@ func digestOf(r io.Reader) (string, error) {
 	return "sha256:" + hex.EncodeToString(hash.Sum(nil)), err
 }
 
-// display returns a URL without what may be secret in it: its user's password and its query.
+// display returns a URL without the parts that may be secret: the user's password and the query.
 func display(address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil {

@@ -17,10 +17,10 @@ type Options struct {
 	Blobs *blob.Store
 	// Ledger decides which blobs may be deleted; default: none.
 	Ledger *retention.Ledger
-	// Cache is the folder for records of what was fetched.
+	// Cache is the folder for the records of fetched URLs.
 	Cache string
-	// HTTP is the client for fetches, and Confined that for those which may not reach this machine; default: one
-	// without a timeout of its own that uses the environment's proxy.
+	// HTTP makes the fetches, and Confined those that may not reach this machine. Default: a client without a timeout of
+	// its own that uses the environment's proxy.
 	HTTP, Confined *http.Client
 	// Now is the clock; default time.Now.
 	Now func() time.Time
@@ -34,7 +34,7 @@ type Library struct {
 	cache cache
 }
 
-// NewLibrary returns a Library; it reads and writes nothing yet.
+// NewLibrary returns a Library. It reads and writes nothing yet.
 func NewLibrary(o Options) *Library {
 	if o.HTTP == nil {
 		o.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}

@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// findAliases collects the names by which the containers of a file reach each other, beside those of the services:
-// names that Tend's own can't be, container names, and what links call a service.
+// findAliases collects the names by which containers of the file reach each other, besides the services' own: service
+// names that are invalid in Tend, container names, and the aliases of links.
 func (c *converter) findAliases() {
 	c.called = map[string][]naming{}
 	for _, name := range slices.Sorted(maps.Keys(c.project.Services)) {
@@ -40,8 +40,8 @@ func (c *converter) call(service string, n naming) {
 	c.called[service] = append(c.called[service], n)
 }
 
-// findLinks makes the names of links aliases of the services they lead to. A link names a service for one other alone,
-// an alias for all: one that would stand for two services is not carried.
+// findLinks turns the names of links into aliases of the services they refer to. In Compose only the linking service
+// sees such a name, in Tend all do: a name that would refer to two services is reported as lost.
 func (c *converter) findLinks() {
 	targets := map[string]map[string]bool{}
 	each := func(visit func(at, target, alias string)) {
@@ -77,8 +77,8 @@ func (c *converter) findLinks() {
 	})
 }
 
-// aliases gives a deployment its further names. One with a dot isn't a name of a scope: Docker answers for it, on one
-// machine.
+// aliases sets a deployment's further names. A name with a dot is not a name of a scope: only Docker answers for it, on
+// one machine.
 func (c *converter) aliases(u *unit, s types.ServiceConfig, out *api.DeploymentSpec) {
 	r := c.report
 	r.carry(u.at + ".container_name")
@@ -118,7 +118,7 @@ func (c *converter) aliases(u *unit, s types.ServiceConfig, out *api.DeploymentS
 	}
 }
 
-// alsoCalled returns another service with a name, or a further name of its own that is the same; empty if none has it.
+// alsoCalled returns another service that has the name, or whose alias it is; empty if there is none.
 func (c *converter) alsoCalled(service, alias string) string {
 	for _, other := range slices.Sorted(maps.Keys(c.project.Services)) {
 		same := func(n naming) bool { return strings.ToLower(n.name) == alias }

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// source converts where the image comes from: its name, or the folder the service is built from.
+// source converts the source of the image: an image's name, or the folder that the service is built from.
 func (c *converter) source(u *unit, out *api.Container) {
 	r, at := c.report, u.at+".build"
 	r.carry(u.at + ".image")
@@ -32,7 +32,8 @@ func (c *converter) source(u *unit, out *api.Container) {
 	}
 }
 
-// buildWeight says how much a build that is not carried matters: where an image is named it can be pulled.
+// buildWeight returns the weight of a build that isn't converted: it matters less if an image is named, since that can
+// be pulled.
 func buildWeight(u *unit) Weight {
 	if u.Image != "" {
 		return Changes
@@ -73,7 +74,7 @@ func remote(context string) bool {
 // can move together.
 func (c *converter) relative(path string) string { return relativeTo(c.beside, path) }
 
-// relativeTo returns an absolute path as it is seen from a folder; of no folder it stays as it is.
+// relativeTo returns an absolute path relative to a folder. Without a folder it returns the path unchanged.
 func relativeTo(folder, path string) string {
 	if folder == "" || !filepath.IsAbs(path) {
 		return path

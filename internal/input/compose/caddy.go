@@ -48,7 +48,7 @@ func (c *converter) caddy(labels []labelled, routes *siteRoutes) {
 	}
 }
 
-// caddySite makes sites of one block.
+// caddySite converts one block to sites.
 func (c *converter) caddySite(b block, routes *siteRoutes) {
 	next := site{at: b.head.at, tls: &api.IngressTLS{}}
 	var locations []*api.IngressLocation
@@ -136,7 +136,7 @@ func directive(label string) []string {
 	return words
 }
 
-// below returns a path without the star behind it.
+// below returns a path without its trailing star.
 func below(path string) string {
 	path = strings.TrimSuffix(strings.TrimSuffix(path, "*"), "/")
 	if path == "" {

@@ -92,7 +92,7 @@ func literal(text string) string {
 	return text
 }
 
-// rights converts what the container may do.
+// rights converts the container's privileges: user, capabilities and the like.
 func (c *converter) rights(u *unit, out *api.Container) {
 	r, at := c.report, u.at
 	r.carryAll(at+".cap_add", at+".cap_drop")
@@ -131,7 +131,7 @@ func (c *converter) rights(u *unit, out *api.Container) {
 	}
 }
 
-// limits converts the resource limits; deploy.resources.limits is the newer form of the same.
+// limits converts the resource limits. deploy.resources.limits is the newer form of the same keys.
 func (c *converter) limits(u *unit, out *api.Container) {
 	r, at := c.report, u.at
 	r.carry(at+".ulimits", at+".cpus", at+".mem_limit", at+".shm_size")

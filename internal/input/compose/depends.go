@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// dependsOn converts what a service waits for. Tend waits for Ready: a service with a healthcheck, of the file or of
-// its image, is ready once it passes, one without after it has run for a while. A job is ready once its newest run
+// dependsOn converts the dependencies of a service. Tend waits for Ready: a service with a healthcheck (its own or its
+// image's) is ready once the check passes, one without after it has run for a while. A job is ready once its newest run
 // succeeded.
 func (c *converter) dependsOn(u *unit) *api.DependsOn {
 	r, at := c.report, u.at+".depends_on"

@@ -19,11 +19,11 @@ import (
 // mostFaults bounds how many faults of a file are named.
 const mostFaults = 32
 
-// FileError says why Compose files can't be read: what is wrong, and where.
+// FileError lists the faults of Compose files, each with its place.
 type FileError struct {
-	// Faults are all that were found, in the order of the files; at least one.
+	// Faults holds at least one fault, in the order of the files.
 	Faults []Finding
-	// Cause is the reader's own error.
+	// Cause is the error of compose-go.
 	Cause error
 }
 
@@ -55,8 +55,8 @@ var (
 	unwanted  = pattern.Lazy(`'([^']*)'`)
 )
 
-// explained returns the error of the reader in the words of Tend's other errors. The reader stops at the first fault;
-// what the schema of Compose refuses is found wherever it is.
+// explained turns an error of compose-go into a FileError. compose-go stops at its first fault; explained finds every
+// value that the schema refuses.
 func explained(o Options, pieces []piece, cause error) error {
 	var absent *fs.PathError
 	if errors.As(cause, &absent) && errors.Is(absent, fs.ErrNotExist) {
@@ -95,7 +95,8 @@ func explained(o Options, pieces []piece, cause error) error {
 	return &FileError{Faults: []Finding{fault}, Cause: cause}
 }
 
-// schemaFaults returns what the schema of Compose refuses in one file. It takes out what is refused, and asks again.
+// schemaFaults returns every value of one file that Compose's schema refuses. It removes the refused value and
+// validates again.
 func schemaFaults(p piece) (out []Finding) {
 	var content map[string]any
 	if p.node.Decode(&content) != nil {
@@ -128,7 +129,7 @@ func schemaFaults(p piece) (out []Finding) {
 			if key == nil {
 				continue
 			}
-			value := valueAt(p.node, path) // one with a variable may be right once that has a value
+			value := valueAt(p.node, path) // a value with a variable may be valid once the variable is set
 			if value == nil || !strings.Contains(value.Value, "$") {
 				out = append(out, faultAt(p.file, key, path, what))
 			}
@@ -137,7 +138,7 @@ func schemaFaults(p piece) (out []Finding) {
 	return out
 }
 
-// faultAt says what is wrong with a key, in words of YAML.
+// faultAt returns a finding at a key, in YAML's terms.
 func faultAt(file string, key *yaml.Node, path, what string) Finding {
 	if parent, empty := strings.CutSuffix(path, "."); empty {
 		path, what = parent, "a key is empty"
@@ -146,7 +147,7 @@ func faultAt(file string, key *yaml.Node, path, what string) Finding {
 	return Finding{File: file, Line: key.Line, Column: key.Column, Path: path, Text: what}
 }
 
-// takeOut removes the value at a path, whose keys may hold dots, and reports whether there was one.
+// takeOut removes the value at a path, and reports whether there was one. A key of the path may hold dots.
 func takeOut(at any, path string) bool {
 	switch at := at.(type) {
 	case map[string]any:
@@ -175,7 +176,7 @@ func takeOut(at any, path string) bool {
 	return false
 }
 
-// keyAt returns the node of the key at a path, or of the entry of a list; nil if there is none.
+// keyAt returns the node of the key at a path, or of the list entry at it; nil if there is none.
 func keyAt(n *yaml.Node, path string) *yaml.Node { key, _ := entryAt(n, path); return key }
 
 func valueAt(n *yaml.Node, path string) *yaml.Node { _, value := entryAt(n, path); return value }

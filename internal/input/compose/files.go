@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/input/manifest"
 )
 
-// configAsset is the asset with the configs of a file, one key for each.
+// configAsset is the name of the asset that holds the configs of a file, one key for each.
 const configAsset = "configs"
 
 // assets turns the configs into one asset, and reports for each secret how to set it: it never reads a secret's value.

@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/core/dockerflags"
 )
 
-// option is a flag of docker run and where it comes from.
+// option is a flag of docker run, with the key of the file that it comes from.
 type option struct{ flag, at string }
 
 func (u *unit) flags() []string {
@@ -24,11 +24,11 @@ func (u *unit) flags() []string {
 	return out
 }
 
-// dropConflicting removes the flags that repeat what a field says, and reports each. It returns false if no single flag
+// dropConflicting removes the flags that repeat a field, and reports each. It returns false if no single flag
 // conflicts.
 func (u *unit) dropConflicting(c *converter, fields map[string]any) bool {
 	whole, _ := json.Marshal(fields)                           // it was read from JSON
-	spec, err := api.DecodeWorkload(api.KindDeployment, whole) // what flags can contradict has one form in every kind
+	spec, err := api.DecodeWorkload(api.KindDeployment, whole) // these fields are the same in every kind
 	if err != nil {
 		return false
 	}

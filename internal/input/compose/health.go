@@ -50,7 +50,7 @@ func (c *converter) health(u *unit, out *api.DeploymentSpec) {
 	r.note(at, "became a readiness probe: it restarts nothing, as with Compose")
 }
 
-// imageHealth changes how the image's own check is asked.
+// imageHealth converts changes to the image's own healthcheck.
 func (c *converter) imageHealth(u *unit, at string, h types.HealthCheckConfig) {
 	for _, d := range []struct {
 		key, flag string

@@ -16,23 +16,23 @@ import (
 	"tend.dev/tend/internal/input/manifest"
 )
 
-// Options say what to import. Only Files is needed.
+// Options are the options of Import. Only Files is required.
 type Options struct {
 	// Files are Compose files; later ones are merged over earlier ones, as Compose does.
 	Files []string
 	// Scope of the manifests. Default: the project's name.
 	Scope string
-	// Dir is the folder that the manifests will lie in: paths are written relative to it. Default: paths are absolute.
+	// Dir is the folder for the manifests: their paths are relative to it. Default: paths are absolute.
 	Dir string
-	// From is the folder in which the commands of the report are to be run: paths in them are relative to it. Default:
-	// they are absolute.
+	// From is the folder in which the user runs the report's commands: their paths are relative to it. Default: paths are
+	// absolute.
 	From string
 	// Environment are NAME=value entries for variables in the files; a .env file beside the first file is read too.
 	Environment []string
 
-	// valid says that the files are known to be valid: it saves time in a test that reads one file a hundred times.
+	// valid skips the validation of the files: it saves time in a test that reads one file a hundred times.
 	valid bool
-	// filled says that variables without a value were given one, to see whether they are the cause of a failure.
+	// filled marks a second import, in which variables without a value got one, to find out whether they caused a failure.
 	filled bool
 }
 
@@ -42,7 +42,7 @@ type Result struct {
 	Scope string
 	// Sections are the manifests, with comments.
 	Sections []manifest.Section
-	// Findings say what was lost and what changed, in the order of the files.
+	// Findings lists losses and changes, in the order of the files.
 	Findings []Finding
 
 	steps steps
@@ -103,8 +103,8 @@ func Import(ctx context.Context, o Options) (Result, error) {
 	return Result{Scope: scope, Sections: c.sections, Findings: c.report.finish(raw), steps: c.steps}, nil
 }
 
-// load reads the project as `docker compose` would, all profiles included. It returns the variables with it, as far as
-// it came to know them.
+// load reads the project as `docker compose` does, with all profiles. It also returns the variables that it met, up to
+// the error if there is one.
 func load(
 	ctx context.Context, o Options, heard *warnings,
 ) (project *types.Project, environment map[string]string, err error) {
@@ -136,7 +136,7 @@ type converter struct {
 	project *types.Project
 	scope   string
 	dir     string
-	// beside is the folder of the manifests, for relative paths; empty leaves them absolute.
+	// beside is the folder of the manifests, for relative paths; empty for absolute ones.
 	beside string
 	// from is the folder in which the commands of the report are run, likewise.
 	from     string
@@ -150,11 +150,11 @@ type converter struct {
 	once map[string]oneShot
 	// called are the further names of services.
 	called map[string][]naming
-	// routes are what labels say of how a service is reached, and proxies the services that routed the requests, with
-	// why they are left out.
+	// routes holds, per service, the routes that its labels declare. proxies holds the services that did the routing, with
+	// the reason for leaving them out.
 	routes  map[string]*siteRoutes
 	proxies map[string]string
-	// ingresses are the names of ingresses that are taken.
+	// ingresses holds the names of ingresses that are in use.
 	ingresses map[string]bool
 	steps     steps
 }
@@ -179,7 +179,7 @@ func (c *converter) convert() error {
 	return nil
 }
 
-// topLevel converts what stands beside the services.
+// topLevel converts the sections besides services.
 func (c *converter) topLevel() {
 	r := c.report
 	r.carry("name", "services", "jobs", "volumes", "networks", "secrets", "configs")
@@ -192,7 +192,7 @@ func (c *converter) topLevel() {
 	c.declaredNetworks()
 }
 
-// nameAll gives each service and job, each config and each secret a name that is valid in Tend and no other one's.
+// nameAll gives each service, job, config and secret a valid and unique name.
 func (c *converter) nameAll() {
 	c.names = map[string]string{}
 	all := slices.Collect(maps.Keys(c.project.Services))

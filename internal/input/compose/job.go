@@ -31,7 +31,7 @@ func (c *converter) job(j types.JobConfig) error {
 	return c.add(api.KindCronJob, u, c.schedule(at+".triggers.schedule[0]", spec, j.Triggers.Schedule[0]))
 }
 
-// schedule converts when a cron job runs. Compose forbids a second run beside the first by default, and uses the
+// schedule converts the schedule of a cron job. By default Compose forbids a second run beside the first, and uses the
 // machine's time zone.
 func (c *converter) schedule(at string, spec api.JobSpec, s types.ScheduleConfig) api.CronJobSpec {
 	r := c.report

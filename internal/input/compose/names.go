@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// distinct gives each name what fold makes of it, with a number behind it where another name has that already. Names
-// that fold leaves alone come first: they keep theirs.
+// distinct folds each name, and appends a number where the result is taken. Names that fold doesn't change come first,
+// so they keep their form.
 func distinct(names []string, fold func(string) string, number func(folded string, n int) string) map[string]string {
 	out, taken := map[string]string{}, map[string]bool{}
 	give := func(near func(name, folded string) bool) {
@@ -34,7 +34,7 @@ func distinct(names []string, fold func(string) string, number func(folded strin
 
 func underscored(folded string, n int) string { return fmt.Sprintf("%s_%d", folded, n) }
 
-// dashed numbers a DNS label within its length.
+// dashed appends a number to a DNS label, within the length of one.
 func dashed(folded string, n int) string {
 	suffix := fmt.Sprintf("-%d", n)
 	if len(folded)+len(suffix) > api.MaxNameBytes {
@@ -43,8 +43,8 @@ func dashed(folded string, n int) string {
 	return folded + suffix
 }
 
-// Label returns what the importer calls a project or a service, apart from those that would share a name: a DNS label,
-// lower case, with dashes in place of invalid characters.
+// Label returns the name of a project or a service as a DNS label: lower case, with dashes in place of invalid
+// characters. Unlike the importer it doesn't keep two such names apart.
 func Label(name string) string {
 	text := strings.Map(func(r rune) rune {
 		switch {

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// network converts how the container is reached and what it can reach.
+// network converts the container's networks, hosts, addresses and ports.
 func (c *converter) network(u *unit, out *api.Container) {
 	r, at := c.report, u.at
 	r.carry(at + ".network_mode")
@@ -24,7 +24,7 @@ func (c *converter) network(u *unit, out *api.Container) {
 	case shares && kind == "container":
 		r.differs(at+".network_mode", "it shares the network of the container %s, which is not part of the manifests", of)
 		u.flag(c, at+".network_mode", "--network="+u.NetworkMode)
-		return // it has that one's names, hosts and addresses too
+		return // the container shares that one's names, hosts and addresses
 	case shares && kind == "service":
 		r.lost(at+".network_mode", Breaks,
 			"it had the network of %s: its traffic went out there, and its ports were published there. Here it has one of its own; "+
@@ -128,8 +128,8 @@ func portOf(p types.ServicePortConfig) string {
 	return entry
 }
 
-// sharedPorts takes single ports of the host out of those of a service with several replicas. The proxies listen there
-// for all of them.
+// sharedPorts removes single ports of the host from those of a service with several replicas. Proxies listen on them
+// for all replicas.
 func sharedPorts(service string, ports []string) (shared []api.IngressSpec, rest []string) {
 	for _, entry := range ports {
 		port, err := api.NormalizePort(entry)
@@ -151,7 +151,7 @@ func sharedPorts(service string, ports []string) (shared []api.IngressSpec, rest
 	return shared, rest
 }
 
-// portName returns what the ingress of a port is called.
+// portName returns the name of a port's ingress.
 func portName(service string, at api.Listen) string {
 	name := fmt.Sprintf("%s-%d", service, at.Port)
 	if at.Protocol == api.ProtocolUDP {

@@ -9,11 +9,11 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-// tendNetwork says what replaces a network of the Compose file. There is one network between nodes for the whole
-// cluster, with rules for all scopes, so a single application doesn't declare it.
+// tendNetwork is the finding about a network of the Compose file. One network between nodes serves the whole cluster,
+// with rules for all scopes, so a single application doesn't declare it.
 const tendNetwork = `not made: all containers meet on tend0, so those that shared no network can reach each other, too`
 
-// declaredNetworks reports what the networks of the file lose. One that is only there so that services meet loses
+// declaredNetworks reports the settings of networks that are lost. A network that only lets services meet loses
 // nothing.
 func (c *converter) declaredNetworks() {
 	r := c.report
@@ -69,8 +69,8 @@ func (c *converter) declaredNetwork(at string, network types.NetworkConfig) {
 	}
 }
 
-// declaredVolumes reports what the volumes of the file lose. They keep the names that Compose gave them, so those that
-// are there have their drivers and options already.
+// declaredVolumes reports the settings of volumes that are lost. Volumes keep the names that Compose gave them, so
+// existing ones already have their drivers and options.
 func (c *converter) declaredVolumes() {
 	r := c.report
 	for _, name := range slices.Sorted(maps.Keys(c.project.Volumes)) {

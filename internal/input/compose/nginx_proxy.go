@@ -10,13 +10,13 @@ import (
 	"tend.dev/tend/api"
 )
 
-// nginxProxies are the images of nginx-proxy and of its companions, which do nothing without it.
+// nginxProxies are the images of nginx-proxy and of its companions, which serve no purpose without it.
 var nginxProxies = []string{
 	"nginx-proxy", "acme-companion", "letsencrypt-nginx-proxy-companion",
 	"docker-letsencrypt-nginx-proxy-companion", "docker-gen",
 }
 
-// nginxProxy reads the variables by which nginx-proxy knows how a service is reached.
+// nginxProxy reads the variables from which nginx-proxy derives the routes to a service.
 func (c *converter) nginxProxy(service string, routes *siteRoutes) {
 	at := join("services", service) + ".environment"
 	values := map[string]labelled{}
@@ -70,8 +70,8 @@ func hostsIn(list string) (out []string) {
 	return out
 }
 
-// companionEmail returns the address that a companion of nginx-proxy in the file gives the authority; empty without
-// one.
+// companionEmail returns the email address that nginx-proxy's companion in the file uses at the certificate authority,
+// or "".
 func (c *converter) companionEmail() string {
 	for _, name := range slices.Sorted(maps.Keys(c.project.Services)) {
 		s := c.project.Services[name]

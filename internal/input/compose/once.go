@@ -11,12 +11,12 @@ import (
 	"tend.dev/tend/api"
 )
 
-// oneShot says why a service is a job. itself is set if it runs when it is applied, as it did with `docker compose up`;
-// otherwise it runs on request.
+// oneShot is the reason why a service is a job. itself is set if the job runs when it is applied, as it did with
+// `docker compose up`; otherwise it runs on request.
 type oneShot struct {
 	why    string
 	itself bool
-	// guess: nothing but its restart policy says so.
+	// guess is set if only the restart policy suggests a job.
 	guess bool
 }
 
@@ -37,8 +37,7 @@ func (c *converter) findOnce() {
 	}
 }
 
-// runsOnce returns why a service by itself isn't a deployment. Tend keeps a deployment running, so one that ends would
-// be started again and again.
+// runsOnce returns why a service, judged by itself, is a job. A deployment that ends would be started again and again.
 func runsOnce(s types.ServiceConfig) oneShot {
 	serves := s.NetworkMode == "host" || s.HealthCheck != nil || len(s.Ports) > 0 || len(s.Expose) > 0
 	never := s.Restart == "no" || s.Deploy != nil && s.Deploy.RestartPolicy != nil &&
@@ -54,7 +53,7 @@ func runsOnce(s types.ServiceConfig) oneShot {
 	return oneShot{}
 }
 
-// servers are images that serve when nothing says what else to run.
+// servers are images that serve by default, without a command.
 var servers = []string{
 	"adminer", "caddy", "cassandra", "clickhouse-server", "consul", "couchdb", "elasticsearch", "etcd",
 	"grafana", "haproxy", "httpd",
@@ -69,7 +68,7 @@ func isServer(s types.ServiceConfig) bool {
 	return s.Build == nil && len(s.Command)+len(s.Entrypoint) == 0 && slices.Contains(servers, imageBase(s.Image))
 }
 
-// imageBase returns the last part of an image's name, without its tag: postgres of docker.io/library/postgres:16.
+// imageBase returns the last part of an image's name without its tag: postgres for docker.io/library/postgres:16.
 func imageBase(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	image = image[strings.LastIndexByte(image, '/')+1:]

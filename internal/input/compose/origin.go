@@ -14,7 +14,7 @@ var composeKeys = map[string]string{
 	"mode": "deploy.mode", "resources": "deploy.resources",
 }
 
-// from records which key of the file a list's next entry comes from.
+// from records the key of the file that a list's next entry comes from.
 func (u *unit) from(field, at string) {
 	if u.origins == nil {
 		u.origins = map[string][]string{}
@@ -22,14 +22,14 @@ func (u *unit) from(field, at string) {
 	u.origins[field] = append(u.origins[field], at)
 }
 
-// list records that the entries of a list are those of a key of the file, in order.
+// list records that a list's entries come from one key of the file, in order.
 func (u *unit) list(field, key string, entries int) {
 	for i := range entries {
 		u.from(field, fmt.Sprintf("%s.%s[%d]", u.at, key, i))
 	}
 }
 
-// place records which key of the file a field comes from. The first one counts.
+// place records the key of the file that a field comes from. The first call for a field wins.
 func (u *unit) place(field, at string) {
 	if u.places == nil {
 		u.places = map[string]string{}
@@ -39,7 +39,7 @@ func (u *unit) place(field, at string) {
 	}
 }
 
-// origin returns the key of the file that a value of the manifest comes from. The value is taken out of the record of
+// origin returns the key of the file that a value of the manifest comes from, and removes the value from the record of
 // its list.
 func (u *unit) origin(path []any) string {
 	field, _ := path[0].(string)

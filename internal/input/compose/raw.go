@@ -58,8 +58,8 @@ func (c *collector) file(path string, depth int) error {
 	return nil
 }
 
-// extended adds the service of another file that a service extends. It skips what it can't read, because compose-go
-// refuses that already.
+// extended adds the service of another file that a service extends. It skips a file or service it can't read:
+// compose-go reports that already.
 func (c *collector) extended(path, at, section string, service *yaml.Node, depth int) {
 	extends := find(service, "extends")
 	if extends == nil || extends.Kind != yaml.MappingNode || depth > maxDepth {
@@ -104,7 +104,7 @@ func parse(path string) (*yaml.Node, error) {
 	return resolved(document.Content[0]), nil
 }
 
-// includes returns the files an include names, in each of its forms.
+// includes returns the file names of an include, in each of its forms.
 func includes(n *yaml.Node) []string {
 	var out []string
 	if n == nil || n.Kind != yaml.SequenceNode {

@@ -2,13 +2,13 @@ package compose
 
 import "strings"
 
-// reason says why a key is not converted and what to do, and how much that matters.
+// reason explains a key that isn't converted: the cause, the next step, and its weight.
 type reason struct {
 	weight Weight
 	text   string
 }
 
-// reasons maps the keys without a converter to the reason. In a path's second part, * stands for the author's name.
+// reasons maps keys without a converter to their reason. In the second part of a path, * matches any name.
 var reasons = map[string]reason{
 	"services.*.build.target": {Breaks,
 		"the last stage of the Dockerfile is built; put the wanted stage into a file of its own and name it in dockerfile"},
@@ -115,7 +115,7 @@ const (
 	noField      = "Tend has no field for it"
 )
 
-// why returns the reason for a path with its indexes taken out: its own, or that of what it lies in.
+// why returns the reason for a path without indexes: its own, or that of the closest path above it.
 func why(path string) (Weight, string) {
 	parts := strings.Split(strings.ReplaceAll(path, "[*]", ""), ".")
 	if parts[0] == "jobs" {

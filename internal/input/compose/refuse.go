@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/input/manifest"
 )
 
-// rounds bounds how often an object is validated: leaving one value out can bring up another fault.
+// rounds bounds how often an object is validated: leaving out one value can cause another fault.
 const rounds = 32
 
 // add adds the object, without the values that Tend refuses.
@@ -39,8 +39,8 @@ func (c *converter) add(kind api.Kind, u *unit, spec any) error {
 // errRequired is an error that leaving the value out does not fix.
 var errRequired = errors.New("Tend can't run it")
 
-// dropRefused removes the values that validation refuses, each by itself, and reports them: a bad entry of a list or a
-// table takes no other one with it. whole removes the fields with all that is in them, which always comes to an end.
+// dropRefused removes the values that validation refuses, each by itself, and reports them: a bad entry doesn't take
+// the rest of its list or table with it. whole removes the complete fields instead, which always terminates.
 func (c *converter) dropRefused(
 	u *unit, raw json.RawMessage, faults []api.FieldError, whole bool,
 ) (json.RawMessage, error) {
@@ -66,7 +66,7 @@ func (c *converter) dropRefused(
 	return json.Marshal(spec)
 }
 
-// sentence returns what is wrong with a field; validation begins some details with the verb.
+// sentence returns the text of a fault in a field. Some details of validation begin with the verb.
 func sentence(field, detail string) string {
 	first, _, _ := strings.Cut(detail, " ")
 	if slices.Contains([]string{"and", "is", "are", "can't", "has", "have", "holds", "excludes", "exclude", "lies",
@@ -83,14 +83,14 @@ func decodeSpec(raw json.RawMessage) (map[string]any, error) {
 	return spec, decoder.Decode(&spec)
 }
 
-// cut is a value to leave out, and why. Its path holds the keys (text) and indexes (int) that lead to it.
+// cut is a value to leave out, with the reason. Its path holds the keys (text) and indexes (int) that lead to it.
 type cut struct {
 	path  []any
 	fault api.FieldError
 }
 
-// cuts returns what to leave out for faults, each value once. Of one list the last comes first, since taking an entry
-// out moves those behind it.
+// cuts returns the values to leave out for faults, each once. The entries of a list come last first, since removing one
+// shifts those after it.
 func cuts(faults []api.FieldError, whole bool) []cut {
 	var out []cut
 	for _, fault := range faults {
@@ -119,7 +119,7 @@ func cuts(faults []api.FieldError, whole bool) []cut {
 }
 
 // cutAt shortens a path to a value that can be left out alone: an entry of a list or a table, or a field of a block. A
-// command without one of its words is another command, and a probe without its question is useless.
+// command without one of its words is another command, and a probe without its check is useless.
 func cutAt(path []any) []any {
 	switch path[0] {
 	case "command", "entrypoint":
@@ -173,14 +173,14 @@ func fieldPath(field string) []any {
 	return out
 }
 
-// remove takes a value out, with the block or list around it if that has nothing else. It returns false if there is
-// none.
+// remove removes a value, and the block or list around it if that becomes empty. It returns false if there is no such
+// value.
 func remove(spec map[string]any, path []any) bool {
 	_, removed := without(spec, path)
 	return removed
 }
 
-// without returns the value without what the path leads to.
+// without returns the value without the part at the path.
 func without(value any, path []any) (rest any, removed bool) {
 	switch in := value.(type) {
 	case map[string]any:

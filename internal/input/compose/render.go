@@ -14,7 +14,7 @@ const width = 80
 type ReportOptions struct {
 	// From is the folder of the reader: files below it are named as seen from there.
 	From string
-	// Manifest is the file that was written; empty if that is not known.
+	// Manifest is the file that was written, or empty if unknown.
 	Manifest string
 }
 
@@ -36,7 +36,7 @@ func (r Result) Steps(manifest string) []Step {
 	return r.steps.list(r.Count(Breaks), "tend apply -f "+quoted(manifest))
 }
 
-// Report returns the findings by their weight, the heaviest first, and what to do next.
+// Report returns the findings, sorted by weight with the heaviest first, and the next steps.
 func (r Result) Report(o ReportOptions) string {
 	var out strings.Builder
 	for _, group := range []struct {
@@ -78,7 +78,7 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// write writes one finding: where it is, and below that what it says.
+// write writes one finding: its place, and its text below.
 func (f Finding) write(out *strings.Builder, from string) {
 	head := "  " + f.Path
 	if f.Line > 0 {
@@ -98,7 +98,7 @@ func shortened(from, file string) string {
 	return file
 }
 
-// wrap breaks a text between words into lines that fit behind an indent. A word that is longer stands alone.
+// wrap breaks a text between words into lines of the terminal's width, indented. A longer word gets a line of its own.
 func wrap(text string, indent int) string {
 	var out strings.Builder
 	column := indent

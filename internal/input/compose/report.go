@@ -17,9 +17,9 @@ type Finding struct {
 	Line, Column int
 	// Path is its position: services.web.ports[0].
 	Path string
-	// Lost: it is not in the manifests. Otherwise it is, but changed, or needs a further step.
+	// Lost is set if the value isn't in the manifests. Otherwise the value is changed or needs a further step.
 	Lost bool
-	// Weight tells whether a person has to act on it.
+	// Weight says whether a person has to act on the finding.
 	Weight Weight
 	Text   string
 }
@@ -41,7 +41,7 @@ func (f Finding) sentence() string {
 	return f.Text
 }
 
-// report records what was converted. What is in a file and not recorded here was not converted.
+// report records the converted values of a file. A value without a record was not converted.
 type report struct {
 	// carried are paths whose own value was converted; whole are those converted with everything below. [*] stands for
 	// any index.
@@ -93,17 +93,17 @@ func (r *report) lostIfWritten(path string, weight Weight, format string, args .
 	r.lost(path, weight, format, args...)
 }
 
-// note reports how a value was converted, where that changes nothing.
+// note reports how a value was converted if its effect stays the same.
 func (r *report) note(path, format string, args ...any) {
 	r.findings[path] = append(r.findings[path], Finding{Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
-// differs reports a value that was converted and does something else than under Compose.
+// differs reports a converted value that behaves differently than under Compose.
 func (r *report) differs(path, format string, args ...any) {
 	r.findings[path] = append(r.findings[path], Finding{Path: path, Weight: Changes, Text: fmt.Sprintf(format, args...)})
 }
 
-// noteIfWritten adds a note where a file contains the path; compose-go applies the value without a trace.
+// noteIfWritten adds a note if a file contains the path: the value that compose-go returns doesn't show it.
 func (r *report) noteIfWritten(path, text string) { r.asides[path] = text }
 
 // finish walks the files and returns all findings.
@@ -130,7 +130,7 @@ func (r *report) finish(pieces []piece) []Finding {
 	return r.found
 }
 
-// nearest returns where the value around a path stands.
+// nearest returns the position of the closest value around a path.
 func (r *report) nearest(path string) Finding {
 	for path != "" {
 		if at, known := r.positions[path]; known {
@@ -225,7 +225,7 @@ func (r *report) visitKeys(file string, n *yaml.Node, path string, placed map[st
 	}
 }
 
-// visitMerged visits what << merges into a mapping: one mapping, or a list of them.
+// visitMerged visits the mappings that << merges into a mapping: one, or a list of them.
 func (r *report) visitMerged(file string, n *yaml.Node, path string, placed map[string]bool, depth int) {
 	switch {
 	case n == nil || depth > 64:

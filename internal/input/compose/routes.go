@@ -15,9 +15,9 @@ const siteGone = "This said at which address the site is served, and now nothing
 // siteRoutes holds the routes that the labels of one service declare.
 type siteRoutes struct {
 	sites []site
-	// used are the labels that became part of an ingress, by the key of the file they stand under.
+	// used holds the labels that became part of an ingress, by their section of the file.
 	used map[string]bool
-	// outside is the proxy that reads the labels, if it isn't in the file: it goes on by them until it ends.
+	// outside is the proxy that reads the labels if it isn't in the file. It continues to route by them until it ends.
 	outside string
 }
 
@@ -30,12 +30,12 @@ type site struct {
 	paths []api.IngressLocation
 }
 
-// labelled is a label with the key of the file it stands under.
+// labelled is a label with the key of the file that holds it.
 type labelled struct{ name, value, at string }
 
-// findRoutes reads the labels by which Traefik and caddy-docker-proxy know how services are reached, and the variables
-// by which nginx-proxy does, and finds those proxies themselves: once ingresses do what they did, they are left out,
-// since both want the same ports.
+// findRoutes reads the labels of Traefik and caddy-docker-proxy and the variables of nginx-proxy, which describe routes
+// to services. It also finds those proxies: the ingresses replace them, and both want the same ports, so the proxies
+// are left out.
 func (c *converter) findRoutes() {
 	c.routes, c.proxies = map[string]*siteRoutes{}, map[string]string{}
 	emails := c.certificateEmails()
@@ -102,7 +102,7 @@ func (c *converter) labelsOf(name string) (out []labelled) {
 	return out
 }
 
-// add adds a place to a service's sites; one host is one site.
+// add adds a location to a service's sites. Each host has one site.
 func (r *siteRoutes) add(host string, next site, location *api.IngressLocation) {
 	at := slices.IndexFunc(r.sites, func(s site) bool { return s.host == host })
 	if at < 0 {
@@ -128,7 +128,7 @@ func (r *siteRoutes) add(host string, next site, location *api.IngressLocation) 
 	s.paths = append(s.paths, *location)
 }
 
-// takeRouteLabels takes the labels, and the variables of nginx-proxy, that became ingresses off a deployment.
+// takeRouteLabels removes from a deployment the labels, and the variables of nginx-proxy, that became ingresses.
 func (c *converter) takeRouteLabels(u *unit, out *api.DeploymentSpec) {
 	routes := c.routes[lastKey(u.at)]
 	if routes == nil || routes.outside != "" {
@@ -160,7 +160,7 @@ func (c *converter) addRoutes(u *unit, service string) error {
 		own.name = c.ingressName(u.name)
 		spec := api.IngressSpec{Host: s.host, Service: u.name, Port: s.port, TLS: s.tls}
 		if own.name == u.name {
-			spec.Service = "" // an ingress leads to the workload of its own name
+			spec.Service = "" // by default an ingress serves the workload of its own name
 		}
 		if len(s.paths) != 1 || s.paths[0].Path != "/" {
 			spec.Locations = s.paths
@@ -192,7 +192,7 @@ func (c *converter) addRoutes(u *unit, service string) error {
 	return nil
 }
 
-// noRoute reports a label that no ingress could be made of.
+// noRoute reports a label that can't be converted to an ingress.
 func (c *converter) noRoute(l labelled, weight Weight, format string, args ...any) {
 	c.report.findings[l.at] = append(c.report.findings[l.at], Finding{Path: l.at, Weight: weight,
 		Text: l.name + "=" + l.value + ": " + fmt.Sprintf(format, args...)})
@@ -215,7 +215,7 @@ func (r *siteRoutes) uses(at string) bool {
 	return false
 }
 
-// hasPrefix returns the labels whose names begin with one of some words.
+// hasPrefix returns the labels whose names begin with one of the prefixes.
 func hasPrefix(labels []labelled, prefixes ...string) (out []labelled) {
 	for _, l := range labels {
 		if slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(strings.ToLower(l.name), p) }) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A rule of Traefik says which requests a router takes: Host(`a`) && PathPrefix(`/x`) || Host(`b`). It is read into
-// alternatives, each a list of conditions that hold together.
+// A rule of Traefik selects the requests of a router: Host(`a`) && PathPrefix(`/x`) || Host(`b`). It is parsed into
+// alternatives, each a list of conditions that must all hold.
 
 // condition is one matcher of a rule: Host(`a`, `b`).
 type condition struct {
@@ -14,10 +14,10 @@ type condition struct {
 	values []string
 }
 
-// maxAlternatives bounds what a rule may come to.
+// maxAlternatives bounds the number of alternatives of a rule.
 const maxAlternatives = 64
 
-// parseRule reads a rule. It returns an error for one that isn't made of matchers, &&, || and parentheses.
+// parseRule parses a rule of matchers, &&, || and parentheses.
 func parseRule(text string) ([][]condition, error) {
 	p := &ruleParser{rest: text}
 	out, err := p.either(0)
@@ -113,8 +113,8 @@ func (p *ruleParser) one(depth int) ([][]condition, error) {
 // place is a host and a path that an ingress can serve.
 type place struct{ host, path string }
 
-// placesOf returns the hosts and paths of a rule; an error says which part no ingress can express. exact are the paths
-// that the rule takes alone, without what is below them.
+// placesOf returns the hosts and paths of a rule; an error names the part that no ingress can express. exact holds the
+// paths that match only themselves, without the paths below.
 func placesOf(rule string) (out []place, exact []string, err error) {
 	alternatives, err := parseRule(rule)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// unit is a service or a job: its path, and what both have.
+// unit is a service or a job: its path, and the keys that both have.
 type unit struct {
 	at   string
 	name string
@@ -18,7 +18,7 @@ type unit struct {
 	*types.WorkloadSpec
 	// options are flags of docker run for keys without a field, with the keys they come from.
 	options []option
-	// origins are the keys of the file that the entries of lists come from, and places those of single fields.
+	// origins holds, per field, the keys of the file that a list's entries come from, and places those of single fields.
 	origins map[string][]string
 	places  map[string]string
 }
@@ -66,7 +66,8 @@ func (c *converter) service(s types.ServiceConfig) error {
 	return c.addRoutes(u, s.Name)
 }
 
-// sharePorts takes the ports of the host that several replicas can't have out of a deployment; ingresses listen there.
+// sharePorts removes from a deployment the host's ports that several replicas can't share. Ingresses listen on them
+// instead.
 func (c *converter) sharePorts(u *unit, spec *api.DeploymentSpec) (shared []api.IngressSpec) {
 	n := spec.ReplicaCount()
 	if n <= 1 {

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Step is something to do after an import, before the next one.
+// Step is a step for the user to take after an import, before the next one.
 type Step struct {
-	// Text says what to do.
+	// Text describes the step.
 	Text string
-	// Commands do it; there may be none.
+	// Commands are the commands of the step, if it has any.
 	Commands []string
 }
 
-// steps collects what is left to do, by its place in the order.
+// steps collects the user's remaining steps, by their place in the order.
 type steps struct {
 	variables, folders, files, volumes, secrets, hosts, runs []string
 	// project is Compose's name of the project, if it may run here.

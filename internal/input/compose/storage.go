@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// NamelessVolume is the finding about a volume without a name. An adoption mounts the one that is there.
+// NamelessVolume is the finding about a volume without a name. An adoption mounts the existing one.
 const NamelessVolume = "a volume without a name: Compose hands it on to the next container, and here each new pod begins with " +
 	"an empty one, which goes with the pod; give it a name to keep what is in it"
 
@@ -55,8 +55,8 @@ func (c *converter) mount(u *unit, at string, v types.ServiceVolumeConfig, out *
 	}
 }
 
-// bind mounts a folder or a file of the machine. Compose makes a folder where nothing is; Tend refuses what isn't
-// there, since a wrong path would look like an empty folder.
+// bind converts a bind mount of a folder or a file of the machine. Compose creates a missing folder; Tend refuses it,
+// since a wrong path would look like an empty folder.
 func (c *converter) bind(u *unit, at string, v types.ServiceVolumeConfig, out *api.Container) {
 	if !filepath.IsAbs(v.Source) {
 		c.report.lost(at, Breaks, "%q is not an absolute path", v.Source)
@@ -86,7 +86,7 @@ func (c *converter) bind(u *unit, at string, v types.ServiceVolumeConfig, out *a
 	}
 }
 
-// modes returns the words behind a volume's target.
+// modes returns the options after a volume's target, such as ro.
 func modes(v types.ServiceVolumeConfig) string {
 	var words []string
 	if v.ReadOnly {

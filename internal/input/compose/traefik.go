@@ -13,7 +13,7 @@ import (
 type router struct {
 	name     string
 	rule     labelled
-	options  map[string]labelled // by what stands behind the router's name
+	options  map[string]labelled // by the part of the label after the router's name
 	redirect bool
 	strip    []string
 }
@@ -73,7 +73,7 @@ func routersOf(labels []labelled) (out []router) {
 	return out
 }
 
-// route makes sites of one router.
+// route converts one router to sites.
 func (c *converter) route(
 	service string, r router, mine []labelled, values map[string]labelled, routes *siteRoutes, emails map[string]string,
 ) {
@@ -105,8 +105,8 @@ func (c *converter) route(
 	}
 }
 
-// tls returns the policy of a router's hosts. One that only redirects to HTTPS has that of the other router of its
-// hosts.
+// tls returns the TLS policy of a router's hosts. A router that only redirects to HTTPS takes the policy of the other
+// router of its hosts.
 func (r router) tls(emails map[string]string) *api.IngressTLS {
 	resolver, secure := "", r.redirect
 	for option, l := range r.options {
@@ -152,14 +152,14 @@ func (c *converter) portOfRouter(service string, r router, values map[string]lab
 	return c.onlyPort(service)
 }
 
-// onlyPort returns the port that Traefik and Caddy take where none is named: the first that a service publishes, else
-// the one it exposes. It is 0 where the ingress itself finds it, in the ports of the deployment.
+// onlyPort returns the port that Traefik and Caddy use if none is named: the first port that the service publishes,
+// else the one it exposes. It returns 0 if the ingress itself finds that port among those of the deployment.
 func (c *converter) onlyPort(service string) int {
 	s := c.project.Services[service]
 	if len(s.Ports) > 0 {
 		if several := s.Deploy != nil && s.Deploy.Replicas != nil && *s.Deploy.Replicas > 1 ||
 			s.Scale != nil && *s.Scale > 1; several {
-			return int(s.Ports[0].Target) // the deployment has no ports then: an ingress listens there
+			return int(s.Ports[0].Target) // an ingress publishes the port, so the deployment has none
 		}
 		return 0
 	}
@@ -174,8 +174,8 @@ func (c *converter) onlyPort(service string) int {
 	return n
 }
 
-// middlewares reads those that an ingress has, too: a redirect to HTTPS, and the strip of a prefix. Others are
-// reported; one that asks for a password breaks, since the site would be open.
+// middlewares converts the middlewares that an ingress has too: a redirect to HTTPS, and a stripped prefix. It reports
+// all others; one that asks for a password has the weight Breaks, since the site would be open.
 func (c *converter) middlewares(r *router, mine []labelled, routes *siteRoutes) {
 	for _, name := range strings.Split(r.options["middlewares"].value, ",") {
 		name = strings.TrimSpace(name)

@@ -19,7 +19,7 @@ var variable = pattern.Lazy(`\$\$|\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
 // UnsetError is the error of an import that fails because variables of the file have no value.
 type UnsetError struct {
 	File string
-	// Variables are all that have no value, whether the failure is of one of them or not.
+	// Variables lists every variable without a value, also those that didn't cause the failure.
 	Variables []string
 	// Cause is the failure.
 	Cause error
@@ -63,7 +63,8 @@ func defaulted(text, name string) bool {
 	return strings.Contains(text, "${"+name+":-") || strings.Contains(text, "${"+name+"-")
 }
 
-// blame returns the error of an import, as that of the variables without a value if the import gets further with them.
+// blame returns the error of an import. It names the variables without a value if the import gets further with values
+// for them.
 func blame(ctx context.Context, o Options, unset []string, cause error) error {
 	if len(unset) == 0 || o.filled {
 		return cause
@@ -108,7 +109,7 @@ func (r *report) variables(pieces []piece) {
 	}
 }
 
-// unset reports the variables without a value, all of them at once. Compose takes them as empty, too.
+// unset reports all variables without a value in one finding. Compose treats them as empty, too.
 func (r *report) unset(file string, names []string, first *yaml.Node) {
 	if len(names) == 0 {
 		return

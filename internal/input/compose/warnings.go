@@ -19,7 +19,7 @@ func (*warnings) Levels() []logrus.Level {
 }
 
 func (w *warnings) Fire(entry *logrus.Entry) error {
-	// Compose says the first of the first file alone; variables without a value are reported together.
+	// compose-go warns only of the first one in the first file; variables without a value are reported together
 	if !strings.Contains(entry.Message, "`version` is obsolete") &&
 		!strings.Contains(entry.Message, "variable is not set") {
 		w.texts = append(w.texts, entry.Message)

@@ -1,12 +1,12 @@
 package compose
 
-// Weight says what a finding means for the person who imports a file.
+// Weight ranks a finding by what the person who imports a file has to do.
 type Weight int
 
 const (
-	// Trifle: nothing to do, the containers do the same.
+	// Trifle: nothing to do, the containers behave the same.
 	Trifle Weight = iota
-	// Changes: it runs, and does something else than under Compose.
+	// Changes: the containers run, but behave differently than under Compose.
 	Changes
 	// Breaks: it doesn't work until a person has settled it.
 	Breaks
@@ -24,8 +24,8 @@ func (w Weight) String() string {
 	}
 }
 
-// fieldWeights are the fields whose loss a container doesn't survive, or whose loss leaves its data or its site behind.
-// The loss of any other field changes behaviour.
+// fieldWeights are the fields whose loss breaks a container, or loses its data or its site. The loss of any other field
+// changes behaviour.
 var fieldWeights = map[string]Weight{
 	"volumes": Breaks, "ports": Breaks, "command": Breaks, "entrypoint": Breaks, "user": Breaks, "secret_files": Breaks,
 	"devices": Breaks, "networks": Breaks, "network_mode": Breaks, "depends_on": Breaks, "build": Breaks,

@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/internal/core/suggest"
 )
 
-// appName is the file beside a Procfile, in .tend or .voodu, with what a Procfile can't contain: the scope, the image,
-// and which hosts its processes serve.
+// appName is the file beside a Procfile, in .tend or .voodu, for settings that a Procfile can't hold: the scope, the
+// image, and the hosts of its processes.
 const appName = "app.json"
 
 // appFile is the content of an app.json; the zero value is an empty one.
@@ -116,7 +116,7 @@ func (a appFile) pinned() map[string]int {
 	return out
 }
 
-// ingresses returns an ingress for each route, if its process exists.
+// ingresses returns an ingress for each route whose process exists.
 func (a appFile) ingresses(src *source, scope string, processes []*draft, f *faults) []*draft {
 	var out []*draft
 	for _, name := range slices.Sorted(maps.Keys(a.routes)) {

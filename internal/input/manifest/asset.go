@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/internal/core/suggest"
 )
 
-// asset decodes an asset's body: in HCL its files are the attributes themselves, in the other languages they are in
-// `files`.
+// asset decodes an asset's body. In HCL the attributes themselves are the files, in the other languages the files are
+// in `files`.
 func (d *decoder) asset(n *node) map[string]any {
 	entries := n
 	if !d.native {
@@ -86,7 +86,7 @@ func (d *decoder) urlFile(n *node, path string) any {
 	return out
 }
 
-// fieldsOfSource lists the fields besides _source that a file of each source may have.
+// fieldsOfSource lists the fields that a file of each source may have besides _source.
 var fieldsOfSource = map[string][]string{
 	api.AssetLocal: {"path", "content", "digest", "filename"},
 	api.AssetURL:   {"url", "timeout", "on_failure"},

@@ -23,8 +23,8 @@ type Upload struct {
 	Size   int64
 }
 
-// readAssetFiles reads the local files of an asset: small ones into the spec, larger ones for upload. The server gets
-// no path.
+// readAssetFiles reads the local files of an asset: small ones into the spec, larger ones for upload. The server never
+// sees a path.
 func (l *loader) readAssetFiles(d *draft) bool {
 	files, _ := d.spec["files"].(map[string]any)
 	if d.object.Kind != api.KindAsset || len(files) == 0 {

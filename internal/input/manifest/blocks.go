@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// draftsOfBlocks decodes a file of blocks: each is an object, its type the kind and its labels the names.
+// draftsOfBlocks decodes a file of blocks. Each block is an object: its type is the kind, its labels are the names.
 func draftsOfBlocks(src *source, file *node, f *faults) []*draft {
 	var out []*draft
 	for _, block := range file.fields {
@@ -50,8 +50,8 @@ func draftOfBlock(src *source, block field, f *faults) *draft {
 	return d
 }
 
-// assumeBuild makes a block with neither image nor build one that is built from its project's folder, as the
-// predecessor did. It applies only to HCL: the predecessor had no other language.
+// assumeBuild lets a block with neither image nor build be built from its project's folder, as the predecessor did. It
+// applies only to HCL: the predecessor had no other language.
 func (d *draft) assumeBuild() {
 	if d.object.Kind.HasSlots() || d.object.Kind == api.KindApp {
 		if d.spec["image"] == nil && d.spec["build"] == nil {
@@ -60,7 +60,7 @@ func (d *draft) assumeBuild() {
 	}
 }
 
-// keepBroken keeps a refused draft for the search for duplicates, unless it has no spec type.
+// keepBroken keeps a refused draft for the search for duplicates, unless its kind has no spec type.
 func keepBroken(d *draft) *draft {
 	if d.object.Kind.Core() && !declarable(d.object.Kind) {
 		return nil
@@ -69,7 +69,7 @@ func keepBroken(d *draft) *draft {
 	return d
 }
 
-// blockNames reads a block's labels: its scope, where the kind has one, and its name.
+// blockNames reads a block's labels: its scope, if the kind has one, and its name.
 func blockNames(src *source, kind api.Kind, block field, f *faults) (scope, name string, ok bool) {
 	labels := block.value.labels
 	least, most := 2, 2

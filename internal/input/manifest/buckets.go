@@ -7,9 +7,9 @@ import (
 	"tend.dev/tend/api"
 )
 
-// bucketValues looks up variables that the environment doesn't have in the buckets of the objects in a source: those of
-// each object, then those that its env_from names (the last first), then their scopes'. It asks for a bucket only when
-// it needs one.
+// bucketValues looks up variables that the environment lacks in the buckets of a source's objects: first each object's
+// own, then those that its env_from names (the last first), then its scope's. It requests a bucket only when it needs
+// one.
 type bucketValues struct {
 	src    *source
 	format string
@@ -18,7 +18,7 @@ type bucketValues struct {
 
 	buckets [][2]string
 	read    bool
-	// known are the variables that were found, missing those that no bucket has.
+	// known holds the variables that were found, missing those that no bucket has.
 	known   map[string]string
 	missing map[string]bool
 	err     error
@@ -54,8 +54,8 @@ func (b *bucketValues) lookup(name string) (string, bool) {
 	return "", false
 }
 
-// bucketsOf returns the buckets (scope and name; no name is the scope's own) that a source refers to. Variables are
-// read as 0 for that: a name that holds one has no bucket.
+// bucketsOf returns the buckets (scope and name; an empty name is the scope's own) that a source refers to. Every
+// variable is read as 0 for that: a name that holds a variable has no bucket.
 func bucketsOf(src *source, format string) (buckets [][2]string) {
 	ignored := func(string) (string, bool) { return "0", true }
 	var own, others, scopes [][2]string

@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/core/ports"
 )
 
-// expandClass returns the labs of a class: NAME-1 to NAME-<count>. A number keeps its name whatever count becomes, so
-// applying the manifest with another count touches none of the others.
+// expandClass returns the labs of a class: NAME-1 to NAME-<count>. A lab's name doesn't depend on count, so applying
+// the manifest with another count leaves the other labs untouched.
 func expandClass(d *draft, f *faults) []*draft {
 	number, _ := d.spec["count"].(json.Number)
 	count, err := number.Int64()
@@ -34,7 +34,7 @@ func fixesPort(d *draft, f *faults) bool {
 	raw, err := json.Marshal(d.spec)
 	var spec api.LabSpec
 	if err != nil || json.Unmarshal(raw, &spec) != nil {
-		return false // the check of each lab says what is wrong
+		return false // the validation of each lab reports the fault
 	}
 	fixed := ports.Fixed(spec.Workload())
 	for _, port := range fixed {

@@ -66,7 +66,7 @@ func (d *decoder) property(f field, p property, path string, given map[string]sp
 	}
 }
 
-// labels writes an HCL block's labels into the fields they stand for.
+// labels writes an HCL block's labels into the fields that they set.
 func (d *decoder) labels(n *node, known []property, path string, out map[string]any) {
 	if !d.native || path == "" {
 		return
@@ -130,8 +130,7 @@ func (d *decoder) unknown(f field, known []property, path string) {
 // mostDeeper bounds how many blocks lie around a field that is suggested.
 const mostDeeper = 3
 
-// deeper returns the paths to the fields of a name in the blocks among some properties: those that lie in the fewest
-// blocks.
+// deeper returns the paths of the fields with a name in nested blocks, those with the fewest blocks above them.
 func (d *decoder) deeper(name string, among []property, most int) (paths []string) {
 	type block struct {
 		path string

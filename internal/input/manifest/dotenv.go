@@ -8,10 +8,9 @@ import (
 	"tend.dev/tend/api"
 )
 
-// ParseDotenv parses a .env file: lines of NAME=value, blank ones, and comments. It takes a file as Compose does: a
-// comment behind a value doesn't belong to it, and a value between quotes may span several lines. Unlike Compose it
-// replaces and escapes nothing, so a certificate between quotes stays unchanged. Its errors name lines, but never their
-// content, which may be a secret.
+// ParseDotenv parses a .env file: lines of NAME=value, blank lines and comments. Comments after a value and quoted
+// values of several lines work as in Compose. Unlike Compose it expands no variables and no escapes, so a certificate
+// in quotes stays unchanged. Its errors name lines, but never their content, which may be a secret.
 func ParseDotenv(text string) (map[string]string, error) {
 	return parsePairs(text, errors.New("want KEY=VALUE, or # before a comment"), func(name, value string) error {
 		if err := api.CheckEnv(name, value); err != nil {
@@ -55,14 +54,14 @@ func parsePairs(text string, noPair error, check func(name, value string) error)
 	return env, nil
 }
 
-// bareValue takes the comment off a value without quotes: it begins with a # behind a space.
+// bareValue removes the comment from a value without quotes: a comment is a # after a space.
 func bareValue(value string) string {
 	value, _, _ = strings.Cut(value, " #")
 	return strings.TrimSpace(value)
 }
 
-// quotedValue returns the value between the quote that first begins with and the one that closes it, which may be on a
-// later one of the lines; last is the line of that. A quote closes where nothing but spaces and a comment follows on
+// quotedValue returns the value between the quote that first begins with and the closing one, which may be on a later
+// line; last is the index of that line. A quote closes the value only if nothing but spaces and a comment follows on
 // its line.
 func quotedValue(first string, lines []string, at int) (value string, last int, closed bool) {
 	var out strings.Builder
@@ -80,7 +79,7 @@ func quotedValue(first string, lines []string, at int) (value string, last int, 
 	}
 }
 
-// closing returns where a quote closes a line; -1 if none does.
+// closing returns the offset of the closing quote in a line, or -1.
 func closing(line string, quote byte) int {
 	for i := range len(line) {
 		if line[i] != quote {

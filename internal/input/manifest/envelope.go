@@ -28,8 +28,8 @@ func draftsOfValues(src *source, values []*node, f *faults) []*draft {
 
 var envelopeKeys = []string{"kind", "scope", "name", "metadata", "spec", "status"}
 
-// draftOfValue decodes {kind, scope, name, metadata, spec}. It accepts and ignores what the server adds (status, and
-// metadata other than labels and annotations), so that the output of `get` can be applied.
+// draftOfValue decodes {kind, scope, name, metadata, spec}. It accepts and ignores the fields that the server adds
+// (status, and metadata other than labels and annotations), so that the output of `get` can be applied.
 func draftOfValue(src *source, n *node, f *faults) *draft {
 	if n.kind != objectNode {
 		f.at(src, n.at, "", "a manifest is an object with kind, scope, name and spec, not %s", n.kind)
@@ -123,7 +123,7 @@ func (d *draft) metadata(entry *field, f *faults) {
 	}
 	d.object.Metadata.Labels = d.table(entry.value, "labels", f)
 	d.object.Metadata.Annotations = d.table(entry.value, "annotations", f)
-	for key, tree := range d.table(entry.value, "stamps", f) { // the stamps that a client knows better
+	for key, tree := range d.table(entry.value, "stamps", f) { // the stamps that a client sets
 		if (key == api.StampBuild || strings.HasPrefix(key, api.StampBuildOf)) && tree != "" {
 			if d.object.Metadata.Stamps == nil {
 				d.object.Metadata.Stamps = map[string]string{}
@@ -133,8 +133,8 @@ func (d *draft) metadata(entry *field, f *faults) {
 	}
 }
 
-// nativeMetadata takes labels and annotations out of a block. The kinds that are delivered to a cluster have none in
-// their specs, and need them: what an operation may do is an annotation of its application.
+// nativeMetadata takes labels and annotations out of a block. Kinds that are delivered to a cluster have neither in
+// their specs, and need them: an annotation of an application says what an operation may do.
 func (d *draft) nativeMetadata(body *node, f *faults) {
 	d.object.Metadata.Labels = d.table(body, "labels", f)
 	d.object.Metadata.Annotations = d.table(body, "annotations", f)
@@ -142,7 +142,7 @@ func (d *draft) nativeMetadata(body *node, f *faults) {
 		func(entry field) bool { return slices.Contains(metadataTables, entry.key) })
 }
 
-// metadataTables are the names of what a block has of an object's metadata.
+// metadataTables are the tables of an object's metadata that a block may hold.
 var metadataTables = []string{"labels", "annotations"}
 
 func (d *draft) table(n *node, key string, f *faults) map[string]string {

@@ -10,8 +10,8 @@ import (
 // maxEnvFile bounds an env file.
 const maxEnvFile = 1 << 20
 
-// readEnvFiles adds the values of the files to env, where later files win and inline values win over all, and drops the
-// field: the server never gets it.
+// readEnvFiles adds the values of the files to env and removes the field, which the server never gets. Later files
+// override earlier ones, and inline values override all files.
 func (l *loader) readEnvFiles(d *draft) bool {
 	files, _ := d.spec["env_file"].([]any)
 	delete(d.spec, "env_file")

@@ -20,7 +20,7 @@ var (
 	ErrNoManifest = errors.New("no manifest found")
 )
 
-// Position is a place in a file the user wrote. Line and Column count from 1, Column in characters.
+// Position is a place in a user's file. Line and Column count from 1, Column in characters.
 type Position struct {
 	File   string
 	Line   int
@@ -35,13 +35,13 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// Diagnostic is one error: where, what, and what to do about it.
+// Diagnostic is one error: its place, its cause and the next step.
 type Diagnostic struct {
 	Position
 	// Object is kind/scope/name and Field a path in it, if the error is in an object.
 	Object string
 	Field  string
-	// Summary says what is wrong; Next is the next step, or empty.
+	// Summary describes the fault; Next is the next step, or empty.
 	Summary string
 	Next    string
 	// Snippet is the line with a caret under the place, or empty.
@@ -103,7 +103,7 @@ func (e *Error) Fields() []api.FieldError {
 	return out
 }
 
-// maxDiagnostics bounds what one Error lists.
+// maxDiagnostics bounds the diagnostics that one Error lists.
 const maxDiagnostics = 20
 
 // faults collects diagnostics. The zero value is ready.
@@ -120,8 +120,8 @@ func (f *faults) add(d Diagnostic) {
 	f.list = append(f.list, d)
 }
 
-// full counts an error that is not listed, and reports whether the list is full: what it says need not be found out
-// then.
+// full counts an error that isn't listed, and reports whether the list is full: the caller then need not work out the
+// details.
 func (f *faults) full() bool {
 	full := len(f.list) >= maxDiagnostics
 	if full {

@@ -39,8 +39,8 @@ func formatOf(path string) string {
 	return extensions[strings.ToLower(filepath.Ext(path))]
 }
 
-// Defaults returns the sources of a folder if none are named: its Procfile, else .tend or .voodu where it holds a
-// manifest.
+// Defaults returns the sources in a folder for a command that names none: the Procfile, else .tend or .voodu if it
+// holds a manifest.
 func Defaults(folder string) ([]string, error) {
 	if _, err := os.Stat(filepath.Join(folder, Procfile)); err == nil {
 		return []string{filepath.Join(folder, Procfile)}, nil
@@ -52,8 +52,7 @@ func Defaults(folder string) ([]string, error) {
 		ErrNoManifest)
 }
 
-// Manifests returns the folder of a project's manifests, of .tend and .voodu the first that holds one; else
-// ErrNoManifest.
+// Manifests returns the first of .tend and .voodu that holds a manifest, else ErrNoManifest.
 func Manifests(folder string) (string, error) {
 	for _, hidden := range manifestFolders {
 		if hasManifest(filepath.Join(folder, hidden)) {
@@ -70,7 +69,7 @@ type input struct {
 	format string
 }
 
-// maxFiles bounds what a folder may hold.
+// maxFiles bounds the number of manifests in a folder.
 const maxFiles = 10_000
 
 // inputs returns the files that the options name, each once, in the order named; the files of a folder in lexical
@@ -113,7 +112,7 @@ func inputsOf(name string, o Options) ([]input, error) {
 	}
 	format := formatOf(path)
 	if format == "" && strings.HasPrefix(filepath.Base(path), Procfile+".") {
-		format = formatProcfile // Procfile.dev, where it is named
+		format = formatProcfile // Procfile.dev, if the user names it
 	}
 	if o.Format != "" && format == "" {
 		format, err = formatNamed(o.Format)
@@ -138,8 +137,9 @@ func formatNamed(format string) (string, error) {
 	return "", fmt.Errorf("format %q is not hcl, yaml or json", format)
 }
 
-// resolve finds a file or folder by its name, with or without its ending. A name without a path may also lie in one of
-// the manifest folders. If a different file of the name exists here, resolve returns an error that names both.
+// resolve finds a file or folder by its name, with or without its extension. A name without a path may also be in one
+// of the manifest folders. If another file of that name exists in the working directory, resolve returns an error that
+// names both.
 func resolve(name string) (string, fs.FileInfo, error) {
 	here, info, err := resolveIn("", name)
 	if filepath.IsAbs(name) || strings.HasPrefix(name, ".") {
@@ -184,7 +184,7 @@ func walk(root string) ([]input, error) {
 		case err != nil:
 			return err
 		case entry.IsDir() && path != root && (strings.HasPrefix(entry.Name(), ".") || filepath.Base(root) == ".tend"):
-			return filepath.SkipDir // .tend may be a server's root as well, which keeps its own in folders
+			return filepath.SkipDir // .tend may also be a server's root, which has folders of its own
 		case entry.IsDir() || !isManifest(filepath.Dir(path), entry.Name()):
 			return nil
 		}
@@ -217,8 +217,8 @@ func readBounded(r io.Reader, name string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// path returns the file that a manifest names, relative to the manifest's folder. With Options.Within it refuses one
-// that is elsewhere, also by a link.
+// path returns the path of a file that a manifest names, relative to the manifest's folder. With Options.Within it
+// refuses a file outside of that folder, also through a link.
 func (l *loader) path(src *source, name string) (string, error) {
 	path := name
 	if !filepath.IsAbs(path) {

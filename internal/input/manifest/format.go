@@ -67,7 +67,7 @@ func Layouts(o Options) ([]Layout, error) {
 // maxFormatted bounds a file to format.
 const maxFormatted = 16 << 20
 
-// parses returns an error unless a text is valid HCL, whatever its variables are.
+// parses returns an error unless a text is valid HCL for every value of its variables.
 func parses(path string, text []byte) error {
 	one := func(string) (string, bool) { return "1", true }
 	var f faults

@@ -77,12 +77,12 @@ func (r *hclReader) diagnostics(diags hcl.Diagnostics) {
 // unclosedQuote are HCL's names for a text whose quote isn't closed.
 var unclosedQuote = map[string]bool{"Invalid multi-line string": true, "Unterminated template string": true}
 
-// oneLine are HCL's names for a block on one line with more in it than one field.
+// oneLine holds HCL's messages about a block on one line that has more than one field.
 var oneLine = map[string]bool{
 	"Invalid single-argument block definition": true, "Argument definition required": true,
 }
 
-// quote returns the place of the quote that opens the text which a fault is in: the last one of its line that is open.
+// quote returns the place of the quote that opens the faulty text: the last one on its line that is still open.
 func (r *hclReader) quote(at hcl.Range) span {
 	found := r.span(at)
 	begin := bytes.LastIndexByte(r.src.text[:min(found.start, len(r.src.text))], '\n') + 1
@@ -126,8 +126,8 @@ func (r *hclReader) body(body *hclsyntax.Body) *node {
 	return n
 }
 
-// expr reads a value. There are no variables and no functions; an expression that resembles one gets an error of its
-// own.
+// expr reads a value. Manifests have no HCL variables and no functions; an expression that looks like one gets a
+// specific error.
 func (r *hclReader) expr(expr hclsyntax.Expression) *node {
 	switch e := expr.(type) {
 	case *hclsyntax.ParenthesesExpr:
@@ -163,7 +163,7 @@ func (r *hclReader) expr(expr hclsyntax.Expression) *node {
 	return r.scalar(value, r.span(expr.Range()))
 }
 
-// call keeps a function for the decoder, which knows where one is permitted.
+// call keeps a function call for the decoder, which knows where one is permitted.
 func (r *hclReader) call(e *hclsyntax.FunctionCallExpr) *node {
 	n := &node{kind: callNode, text: e.Name, at: r.span(e.Range())}
 	for _, arg := range e.Args {

@@ -7,10 +7,9 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Limits on a text in HCL, far beyond any manifest. Its parser recurses without a limit of its own, into brackets and
-// templates and along a chain of operators: the first three are far below what overflows the stack. It joins the
-// pieces of a text one after another, in time that grows with the square of their number: each line of a heredoc is a
-// piece, as is any text between dollar signs.
+// Limits on a text in HCL, far above any manifest. HCL's parser recurses without a limit into brackets, templates and
+// chains of operators: the first three limits are far below what overflows the stack. It joins the pieces of a text in
+// quadratic time: each line of a heredoc is a piece, and any text between dollar signs.
 const (
 	maxBrackets = 200
 	maxChain    = 2000
@@ -18,8 +17,7 @@ const (
 	maxTokens   = 400_000
 	maxPieces   = 10_000
 	maxAllTexts = 100_000
-	// maxHCL bounds a text in bytes, also with the values of its variables: all of it is read before anything is known
-	// of it.
+	// maxHCL bounds a text in bytes, with the values of its variables: the whole text is read before it is parsed.
 	maxHCL = 4 << 20
 )
 
@@ -40,7 +38,7 @@ type excess struct {
 	what, next string
 }
 
-// beyondBounds returns what of a text is too much to be parsed; nil if nothing is.
+// beyondBounds returns the limit that a text exceeds, or nil.
 func beyondBounds(text []byte) *excess {
 	tokens, _ := hclsyntax.LexConfig(text, "", hclStart)
 	var g gauge
@@ -59,7 +57,7 @@ func beyondBounds(text []byte) *excess {
 	return nil
 }
 
-// excess names the limit that is exceeded, and what helps.
+// excess names the limit that is exceeded, and the next step.
 func (g *gauge) excess() (what, next string) {
 	switch {
 	case len(g.open) > maxBrackets || g.chain > maxChain || g.controls > maxControls:
@@ -109,7 +107,7 @@ func loopIn(expr hclsyntax.Expression) *hclsyntax.ForExpr {
 	return within[*hclsyntax.ForExpr](expr, func(*hclsyntax.ForExpr) bool { return true })
 }
 
-// zeroDivisionIn finds a division by zero: HCL has a value for it, and for its remainder the dividend.
+// zeroDivisionIn finds a division by zero, for which HCL returns a value: infinity, or the dividend as the remainder.
 func zeroDivisionIn(expr hclsyntax.Expression) *hclsyntax.BinaryOpExpr {
 	return within[*hclsyntax.BinaryOpExpr](expr, func(e *hclsyntax.BinaryOpExpr) bool {
 		if e.Op != hclsyntax.OpModulo && e.Op != hclsyntax.OpDivide {
@@ -120,7 +118,7 @@ func zeroDivisionIn(expr hclsyntax.Expression) *hclsyntax.BinaryOpExpr {
 	})
 }
 
-// within returns the first expression of a type within another that holds.
+// within returns the first expression of type E inside expr for which holds is true.
 func within[E hclsyntax.Node](expr hclsyntax.Expression, holds func(E) bool) (found E) {
 	known := false
 	_ = hclsyntax.VisitAll(expr, func(n hclsyntax.Node) hcl.Diagnostics {

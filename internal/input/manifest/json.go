@@ -34,8 +34,7 @@ func parseJSON(src *source, f *faults) *node {
 
 var halfPair = pattern.Lazy(`(?i)^\\u(d[89ab][0-9a-f]{2})(\\ud[c-f][0-9a-f]{2})?|^\\ud[c-f][0-9a-f]{2}`)
 
-// invalidText returns where JSON holds what a decoder would replace by another character without a word; -1 where it
-// doesn't.
+// invalidText returns the offset of the first character that a JSON decoder would silently replace, or -1.
 func invalidText(text []byte) int {
 	for at := 0; at < len(text); {
 		if text[at] == '\\' && at+1 < len(text) {
@@ -68,7 +67,7 @@ type jsonReader struct {
 	failed  bool
 }
 
-// skip skips what may be between two tokens.
+// skip returns the offset after white space between two tokens.
 func (r *jsonReader) skip(at int) int {
 	for at < len(r.src.text) && bytes.IndexByte([]byte(" \t\r\n,:"), r.src.text[at]) >= 0 {
 		at++

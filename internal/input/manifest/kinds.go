@@ -42,7 +42,7 @@ func closestKind(word string) string {
 // scopeless reports whether objects of a kind need no scope: without one they are in api.Unscoped.
 func scopeless(kind api.Kind) bool { return kind.Info().Scope != api.ScopeRequired }
 
-// cronJob accepts the fields of its job beside the schedule, or in an object `job`, as plugins write it.
+// cronJob accepts the fields of a cron job's job beside the schedule, or in an object `job`, as plugins write it.
 func (d *decoder) cronJob(n *node) map[string]any {
 	nested := n.find("job")
 	if d.native || nested == nil || nested.value.kind != objectNode {
@@ -59,8 +59,8 @@ func (d *decoder) cronJob(n *node) map[string]any {
 	return d.structure(&flat, api.KindCronJob.Info().Spec, "")
 }
 
-// objectsOf returns the objects that a block or a value stands for: of an app the deployment and the ingress, of a lab
-// with count each lab of the class, of any other the draft as it is.
+// objectsOf returns the objects that a draft expands to: an app becomes a deployment and an ingress, a lab with count
+// the labs of its class, any other draft stays as it is.
 func objectsOf(d *draft, f *faults) []*draft {
 	switch {
 	case d.object.Kind == api.KindApp:

@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Options say what to load. The zero value loads nothing; only Files is needed.
+// Options are the options of Load. The zero value loads nothing; only Files is required.
 type Options struct {
 	// Files are files and folders (read recursively, in lexical order, skipping files that are not manifests), and "-"
 	// for Stdin.
@@ -22,8 +22,8 @@ type Options struct {
 	Format string
 	// Lookup finds the value of ${VAR}. Default: the environment.
 	Lookup func(name string) (string, bool)
-	// Bucket looks up a ${VAR} that Lookup doesn't have in a bucket: an app's, or without a name a scope's. Default: no
-	// bucket has a value.
+	// Bucket looks up a ${VAR} that Lookup doesn't have in a bucket: an app's, or with an empty name the scope's. Default:
+	// no bucket has a value.
 	Bucket func(scope, name, key string) (value string, found bool, err error)
 	// Dir is the folder to which paths in Stdin are relative. Default: the working directory.
 	Dir string
@@ -35,8 +35,7 @@ type Options struct {
 	Image string
 	// MaxBytes bounds each file. Default 16 MiB.
 	MaxBytes int64
-	// Context ends the loading, also the wait for a pipe that nobody writes to; its cause is then the error. Default:
-	// nothing does.
+	// Context ends the loading, also the wait for a pipe without a writer; its cause becomes the error. Default: never.
 	Context context.Context //nolint:containedctx // one of many options of a single call
 	// PipeWait is the time for which a pipe may have no writer. Default 10 s.
 	PipeWait time.Duration
@@ -56,15 +55,15 @@ type Result struct {
 	Uploads []Upload
 	// Builds are the objects that are built from source; their trees are sent to the server before the objects.
 	Builds []Source
-	// Warnings say what was assumed, for the user who applies.
+	// Warnings lists assumptions that Load made, for the user who applies.
 	Warnings []string
-	// Origin says where each object is written.
+	// Origin maps each object to its position in the files.
 	Origin map[api.Ref]Position
 
 	drafts map[api.Ref]*draft
 }
 
-// Load reads, decodes and validates. The error is an *Error, which lists every error with its position, unless a source
+// Load reads, decodes and validates. Its error is an *Error, which lists every error with its position, unless a source
 // could not be read at all.
 func Load(o Options) (Result, error) {
 	if o.Lookup == nil {
@@ -209,7 +208,7 @@ func (l *loader) add(d *draft) {
 	l.result.Objects = append(l.result.Objects, d.object)
 }
 
-// check returns the errors in an object that can be found before it is sent.
+// check returns the errors of an object that can be found before it is sent.
 func check(o api.Object) []api.FieldError {
 	if !o.Kind.Core() {
 		return api.ValidateMacro(o)
@@ -217,7 +216,7 @@ func check(o api.Object) []api.FieldError {
 	return append(Validate(o), api.CheckDeclared(o)...)
 }
 
-// Explain adds positions in the files to errors that a server found. Errors of objects that are not here get none.
+// Explain adds positions in the files to errors that a server found. Errors of objects from elsewhere get none.
 func (r Result) Explain(found []api.FieldError) *Error {
 	var f faults
 	for _, fault := range found {

@@ -10,10 +10,10 @@ import (
 	"tend.dev/tend/internal/core/suggest"
 )
 
-// A block of a kind that isn't Tend's own is a macro: the plugin of that name says which objects it stands for. Its
-// body is turned into JSON by its form alone: a nested block is an object, a repeated one a list of them, its labels a
-// list under _labels, and every value of env a text. Fields that Tend knows keep the form they have everywhere: plugin
-// says where the plugin is from, and on_probe holds lists of webhooks however many there are.
+// A block of a kind that isn't Tend's own is a macro: the plugin of that name returns the objects that replace it. Its
+// body becomes JSON by its form alone: a nested block becomes an object, a repeated one a list of objects, its labels a
+// list under _labels, and every value of env a text. Fields that Tend knows keep their usual form: plugin names the
+// plugin's source, and on_probe always holds lists of webhooks.
 var knownInMacros = map[string]reflect.Type{
 	api.MacroPlugin: reflect.TypeFor[api.PluginSource](),
 	"on_probe":      reflect.TypeFor[api.ProbeHooks](),
@@ -38,7 +38,8 @@ func slipOf(word string) bool {
 	return false
 }
 
-// macroNames returns a macro's scope and name: one label is the name, and without any it is named like its kind.
+// macroNames returns a macro's scope and name. A single label is the name; without a label the macro is named like its
+// kind.
 func macroNames(src *source, block field, f *faults) (scope, name string, ok bool) {
 	labels := block.value.labels
 	switch len(labels) {
@@ -102,14 +103,14 @@ func (d *decoder) macro(n *node, path string) map[string]any {
 	return out
 }
 
-// pluginBlock decodes the block that says which plugin a macro is for. Its other fields are for the plugin.
+// pluginBlock decodes the block that names the plugin of a macro. Its other fields are for the plugin.
 func (d *decoder) pluginBlock(n *node, path string) map[string]any {
 	ours := *n
 	ours.fields = nil
 	rest := *n
 	rest.fields = nil
 	for _, f := range n.fields {
-		slip := func(p property) bool { return suggest.Distance(p.name, f.key) <= 2 } // of the pen: it is reported
+		slip := func(p property) bool { return suggest.Distance(p.name, f.key) <= 2 } // a typo of a field is reported
 		if slices.ContainsFunc(properties(knownInMacros[api.MacroPlugin]), slip) {
 			ours.fields = append(ours.fields, f)
 		} else {

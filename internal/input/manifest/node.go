@@ -17,7 +17,7 @@ func (k nodeKind) String() string {
 	return [...]string{"nothing", "true or false", "a number", "text", "a list", "an object", "a call"}[k]
 }
 
-// node is one value of any of the three languages, with its position. Everything after the parsers sees only nodes.
+// node is one value in any of the three languages, with its position. Everything after the parsers sees only nodes.
 type node struct {
 	kind nodeKind
 	// text is the scalar as written: "true", "1.50", or the text without its quotes.
@@ -52,7 +52,7 @@ func (n *node) find(key string) *field {
 	return nil
 }
 
-// Limits on what a text may expand to.
+// Limits on the expansion of a text, such as by aliases of YAML.
 const (
 	maxNodes = 200_000
 	maxDepth = 32

@@ -12,8 +12,8 @@ import (
 // maxNumber bounds the text of a number: a text with more digits isn't a quantity, and costs more than it looks.
 const maxNumber = 100
 
-// checkNumber returns an error for a number that no field can hold, in any of the languages: one that is too long, or
-// too large or too small for a floating-point number. Other forms (0x1F, .inf) are the fields' to refuse.
+// checkNumber returns an error for a number that no field of any language can hold: one that is too long, or out of the
+// range of a floating-point number. The fields refuse other forms (0x1F, .inf).
 func checkNumber(text string) error {
 	if len(text) > maxNumber {
 		return fmt.Errorf("the number is longer than %d characters", maxNumber)

@@ -18,7 +18,7 @@ type draft struct {
 	at     span
 	places map[string]span
 	broken bool
-	// assumed: it has neither image nor build, and is built from the project's folder.
+	// assumed is set for an object with neither image nor build, which is built from the project's folder.
 	assumed bool
 }
 

@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/platform/recovery"
 )
 
-// pipeWait is the time for which a pipe may have no writer: a shell's <(…) has one from the beginning.
+// pipeWait bounds the wait for a pipe's first writer. The pipe of a shell's <(…) has a writer from the beginning.
 const pipeWait = 10 * time.Second
 
 // readInput reads a file that the user named, which may be a pipe such as a shell's <(…).
@@ -26,7 +26,7 @@ func (l *loader) readInput(path string) ([]byte, error) {
 	}
 	opened := make(chan struct{})
 	return l.unlessStuck(path, opened, func() ([]byte, error) {
-		file, err := os.Open(path) // of a pipe, once something writes to it
+		file, err := os.Open(path) // opening a pipe waits for a writer
 		close(opened)
 		if err != nil {
 			return nil, fmt.Errorf("read manifest: %w", err)
@@ -36,7 +36,7 @@ func (l *loader) readInput(path string) ([]byte, error) {
 	})
 }
 
-// unlessEnded returns what read returns, unless the loading ends first: then read is left behind.
+// unlessEnded returns the result of read, unless the loading ends first: read then continues unattended.
 func (l *loader) unlessEnded(read func() ([]byte, error)) ([]byte, error) {
 	opened := make(chan struct{})
 	close(opened)

@@ -14,7 +14,7 @@ import (
 // Procfile is the name of the file that lists an application's processes, one per line: `web: bin/serve`.
 const Procfile = "Procfile"
 
-// firstPort is the PORT of a Procfile's first process; each one after it has the next.
+// firstPort is the PORT of a Procfile's first process. The following processes count up from it.
 const firstPort = 5000
 
 // maxProcesses bounds a Procfile.
@@ -28,7 +28,7 @@ type process struct {
 
 var processType = pattern.Lazy(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
-// parseProcfile parses the lines. It skips blank ones and those that begin with #.
+// parseProcfile parses the lines. It skips blank lines and comments (#).
 func parseProcfile(src *source, f *faults) []process {
 	var out []process
 	before := f.count()
@@ -126,8 +126,8 @@ func processDraft(src *source, o procfileOptions, p process, port int) *draft {
 	return d
 }
 
-// await delays the releases of processes until the one with the release command is rolled out: before that none may be
-// replaced.
+// await delays the releases of the other processes until the one with the release command is rolled out: before that
+// none may be replaced.
 func await(processes []*draft, first *draft, at span) {
 	for _, d := range processes {
 		d.spec["depends_on"] = map[string]any{"workloads": []any{"deployment/" + first.object.Name}}
@@ -137,14 +137,15 @@ func await(processes []*draft, first *draft, at span) {
 
 func shell(command string) []any { return []any{"/bin/sh", "-c", command} }
 
-// procfileOptions are the settings that a Procfile itself doesn't contain. Without an image, its processes are built
-// from its folder.
+// procfileOptions are the settings that a Procfile can't hold. Without an image, its processes are built from its
+// folder.
 type procfileOptions struct {
 	scope, image string
 	app          appFile
 }
 
-// ScopeOf returns a scope for a folder's name, the same each time, so that an application keeps its scope.
+// ScopeOf derives a scope from a folder's name. The same folder always gives the same scope, so an application keeps
+// it.
 func ScopeOf(folder string) (string, error) {
 	text := strings.Map(func(r rune) rune {
 		switch {

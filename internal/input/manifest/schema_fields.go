@@ -15,7 +15,7 @@ type property struct {
 	required bool
 	of       reflect.Type
 	goName   string
-	// declaredIn is the struct that has the field: t itself, or one it embeds.
+	// declaredIn is the struct that declares the field: t itself, or one it embeds.
 	declaredIn string
 }
 
@@ -27,7 +27,7 @@ func properties(t reflect.Type) []property {
 		return cached.([]property)
 	}
 	var out []property
-	for _, f := range reflect.VisibleFields(t) { // an embedded struct has no tags, its fields have
+	for _, f := range reflect.VisibleFields(t) { // an embedded struct has no tags, but its fields do
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		native, option, _ := strings.Cut(f.Tag.Get("hcl"), ",")
 		if name == "" || name == "-" || native == "" {
@@ -50,7 +50,7 @@ func (p property) key(native bool) string {
 	return p.name
 }
 
-// declaring returns the name of the struct a visible field of t stands in.
+// declaring returns the name of the struct that declares a visible field of t.
 func declaring(t reflect.Type, f reflect.StructField) string {
 	if len(f.Index) > 1 {
 		t = t.FieldByIndex(f.Index[:len(f.Index)-1]).Type

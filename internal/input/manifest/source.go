@@ -12,7 +12,7 @@ import (
 // span is a piece of the user's text, in bytes.
 type span struct{ start, end int }
 
-// source is one text as its author wrote it, with what is needed to report positions in it.
+// source is a text as its author wrote it, with the data for reporting positions in it.
 type source struct {
 	name string
 	// dir is the folder to which relative paths in the text are relative.
@@ -22,11 +22,11 @@ type source struct {
 	lines []int
 	// edits map the text that was parsed back to the text that was written.
 	edits []edit
-	// runes are the offsets of the characters of long lines that were asked for, by the line's own offset.
+	// runes caches the offsets of the characters of long lines, by the line's own offset.
 	runes map[int][]int
 }
 
-// edit says that [newStart,newEnd) of the parsed text replaces [start,end) of the written one.
+// edit records that [newStart,newEnd) of the parsed text replaces [start,end) of the written one.
 type edit struct {
 	start, end       int
 	newStart, newEnd int
@@ -68,11 +68,11 @@ func (s *source) position(offset int) Position {
 	return Position{File: s.name, Line: line, Column: sort.SearchInts(s.characters(line), offset) + 1}
 }
 
-// longText is the length from which on the characters of a line are remembered: a place in it is found without reading
-// the line again for each.
+// longText is the length in bytes from which a line's character offsets are cached, so that each position doesn't read
+// the line again.
 const longText = 256
 
-// characters returns the offsets of the characters of a line, and that of its end.
+// characters returns the offsets of the characters of a line, and the offset of its end.
 func (s *source) characters(line int) []int {
 	begin := s.lines[line-1]
 	if known := s.runes[begin]; known != nil {
@@ -131,7 +131,7 @@ func (s *source) snippet(at span) string {
 		strings.Repeat("~", width-1))
 }
 
-// padding keeps tabs, so that the caret stands where the terminal puts the character.
+// padding keeps tabs, so that the caret is below its character on a terminal.
 func padding(text []rune) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' {
@@ -141,7 +141,7 @@ func padding(text []rune) string {
 	}, string(text))
 }
 
-// printable replaces in text what controls a terminal.
+// printable replaces the characters of a text that control a terminal.
 func printable(text []rune) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\t' && Controls(r) {
@@ -151,8 +151,8 @@ func printable(text []rune) string {
 	}, string(text))
 }
 
-// Controls returns whether a character controls what is shown of others on a terminal, and where: control characters
-// do, and those that nobody sees, such as U+202E, after which text runs from right to left.
+// Controls reports whether a character changes how a terminal shows others: control characters do, and invisible ones
+// such as U+202E, which reverses the direction of the text.
 func Controls(r rune) bool {
 	return r < ' ' || r >= 0x7f && r <= 0x9f || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }

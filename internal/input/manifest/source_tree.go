@@ -18,8 +18,8 @@ type Source struct {
 	Build  api.Build
 }
 
-// addSource records the folder of an object's source. An object that names its tree already (as get prints it) has none
-// here.
+// addSource records the folder of an object's source. An object that already names its tree, as get prints it, has no
+// folder here.
 func (l *loader) addSource(d *draft) {
 	if !d.object.Kind.HasContainers() || d.object.Tree() != "" {
 		return
@@ -41,8 +41,8 @@ func (l *loader) addSource(d *draft) {
 }
 
 // sourceFolder returns the folder that a build's context names. It is relative to the manifest's folder, and for a
-// manifest in a project's .tend or .voodu to the project. Where there is no such folder, one of the working directory
-// is taken, as the predecessor did; the hint says so.
+// manifest in a project's .tend or .voodu to the project. If that folder doesn't exist, one in the working directory is
+// used, as the predecessor did; hint names it.
 func sourceFolder(dir, context string) (folder, hint string) {
 	if filepath.IsAbs(context) {
 		return context, ""
@@ -62,7 +62,7 @@ func sourceFolder(dir, context string) (folder, hint string) {
 	return beside, ""
 }
 
-// projectOf returns the folder that holds the .tend or .voodu folder a manifest lies in.
+// projectOf returns the folder above the .tend or .voodu folder that holds a manifest.
 func projectOf(dir string) (project string, ok bool) {
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
@@ -78,7 +78,8 @@ func projectOf(dir string) (project string, ok bool) {
 	}
 }
 
-// leadsUp reports whether the context leaves the manifest's folder by itself, so that it is relative to that folder.
+// leadsUp reports whether the context begins with .. and so leaves the manifest's folder: it is relative to that folder
+// then.
 func leadsUp(context string) bool {
 	return strings.HasPrefix(filepath.ToSlash(filepath.Clean(context))+"/", "../")
 }

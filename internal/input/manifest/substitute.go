@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/api/pattern"
 )
 
-// substituter reads HCL text once and replaces variables. It knows just enough of HCL to know where it is, because the
-// same ${NAME} means nothing in a comment and must not end a string it stands in.
+// substituter reads HCL text once and replaces variables. It tracks just enough of HCL's syntax: the same ${NAME} has
+// no meaning in a comment, and its value must not end the string around it.
 type substituter struct {
 	src    *source
 	find   lookup
@@ -58,8 +58,8 @@ func (s *substituter) top() *frame       { return &s.stack[len(s.stack)-1] }
 func (s *substituter) rest() []byte      { return s.src.text[s.at:] }
 func (s *substituter) has(p string) bool { return bytes.HasPrefix(s.rest(), []byte(p)) }
 
-// nextClosing returns the offset of the next brace or line end, from an offset behind at on. It reads a text once,
-// however often it is asked.
+// nextClosing returns the offset of the next brace or line end from an offset after at. All calls together read the
+// text once.
 func (s *substituter) nextClosing(from int) int {
 	begin := s.at + from
 	if begin < s.closingFrom || begin > s.closing {
@@ -162,7 +162,7 @@ func (s *substituter) stepHeredoc() {
 	s.stepString(heredocLiteral)
 }
 
-// stepString takes one step inside a string of either kind.
+// stepString advances by one step inside a string of either kind.
 func (s *substituter) stepString(render func(string) (string, bool)) {
 	switch {
 	case s.has("$${"), s.has("%%{"):

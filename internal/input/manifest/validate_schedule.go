@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/internal/core/timetable"
 )
 
-// validateSchedule checks the schedule of a cron job: its grammar, and that its time zone is known here.
+// validateSchedule checks the schedule of a cron job: its grammar, and that this machine knows its time zone.
 func validateSchedule(o api.Object) []api.FieldError {
 	spec, err := api.DecodeSpec[api.CronJobSpec](o)
 	if err != nil || spec.Schedule == "" {
@@ -20,7 +20,7 @@ func validateSchedule(o api.Object) []api.FieldError {
 	_, err = timetable.Parse(spec.Schedule, spec.Timezone)
 	if zone := new(timetable.ZoneError); errors.As(err, &zone) {
 		report("timezone", err)
-		_, err = timetable.Parse(spec.Schedule, "") // its own faults don't depend on the zone
+		_, err = timetable.Parse(spec.Schedule, "") // the schedule's own faults don't depend on the zone
 	}
 	if err != nil {
 		report("schedule", err)

@@ -5,7 +5,7 @@ import "bytes"
 // lookup finds a variable's value.
 type lookup func(name string) (string, bool)
 
-// braced is a variable as it is written: ${NAME} or ${NAME:-default}.
+// braced is a variable in a text: ${NAME} or ${NAME:-default}.
 type braced struct {
 	name string
 	// fallback is the default, which ends at the next brace. defaulted is set if the variable has one.
@@ -17,8 +17,8 @@ type braced struct {
 // nested reports whether the default holds another variable.
 func (v braced) nested() bool { return bytes.Contains(v.fallback, []byte("${")) }
 
-// expand returns the text for the variable. raw says that it is the default, which is the author's own text; else it is
-// a value from outside.
+// expand returns the value of the variable. raw is set if the value is the default, which is the author's own text;
+// other values come from outside.
 func (v braced) expand(find lookup) (value string, raw, ok bool) {
 	value, found := find(v.name)
 	if found && (value != "" || !v.defaulted) {
@@ -28,7 +28,7 @@ func (v braced) expand(find lookup) (value string, raw, ok bool) {
 }
 
 // bracedIn returns the variable at the beginning of a text. closing returns the offset of the next brace or line end
-// from an offset on, or the length of the text: a caller that asks often knows it without reading on.
+// from an offset on, or the length of the text: a caller with many variables caches it.
 func bracedIn(text []byte, closing func(from int) int) (v braced, ok bool) {
 	end := word(text, func(c byte, first bool) bool { return letter(c) || c == '_' || !first && digit(c) })
 	if end == 0 {
@@ -51,7 +51,7 @@ func bracedIn(text []byte, closing func(from int) int) (v braced, ok bool) {
 	return v, true
 }
 
-// referenceIn reports whether a text begins with a reference that the server resolves later: it stays unchanged.
+// referenceIn reports whether a text begins with a reference that the server resolves later, so it stays unchanged.
 func referenceIn(text []byte, closing func(from int) int) bool {
 	end := word(text, func(c byte, _ bool) bool { return letter(c) || digit(c) || c == '_' || c == '-' })
 	if end == 0 || end == len(text) || text[end] != '.' {
@@ -61,7 +61,7 @@ func referenceIn(text []byte, closing func(from int) int) bool {
 	return end < len(text) && text[end] == '}'
 }
 
-// word returns the end of the word behind "${" at the beginning of a text, or 0 if there is none.
+// word returns the end of the word after "${" at the beginning of a text, or 0 if there is none.
 func word(text []byte, of func(c byte, first bool) bool) int {
 	if !bytes.HasPrefix(text, []byte("${")) {
 		return 0
@@ -80,7 +80,7 @@ func letter(c byte) bool { return 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' }
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
-// closingIn returns the closing function of a text that is asked about once.
+// closingIn returns the closing function for a text that is searched once.
 func closingIn(text []byte) func(from int) int {
 	return func(from int) int {
 		if i := bytes.IndexAny(text[from:], "}\n"); i >= 0 {

@@ -132,7 +132,7 @@ func (w *writer) body(t reflect.Type, fields map[string]any) {
 	}
 }
 
-// blockLabels returns the fields that stand before a block's brace.
+// blockLabels returns the fields that HCL writes before a block's brace.
 func blockLabels(t reflect.Type, fields map[string]any) string {
 	out := ""
 	for _, p := range properties(t) {
@@ -173,7 +173,7 @@ func (w *writer) files(raw json.RawMessage) error {
 	return nil
 }
 
-// longLine is the length from which on a list is written one entry per line.
+// longLine is the length from which a list is written with one entry per line.
 const longLine = 90
 
 // expression returns a JSON value as HCL.
@@ -217,7 +217,7 @@ func keyOf(name string) string {
 	return quote(name)
 }
 
-// document returns a text of several lines as a heredoc, if that has the same meaning.
+// document returns a text of several lines as a heredoc, or "" if a heredoc would change its meaning.
 func document(text string) string {
 	plain := strings.HasSuffix(text, "\n") && strings.Count(text, "\n") > 1 && !strings.ContainsAny(text, "\r") &&
 		!strings.Contains(text, "${") && !strings.Contains(text, "%{") && !strings.Contains(text, "\nEOT\n") &&

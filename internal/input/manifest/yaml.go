@@ -59,7 +59,7 @@ func (r *yamlReader) syntax(err error) {
 		line, _ = strconv.Atoi(match[1])
 		text = strings.Replace(text, match[0], "", 1)
 		if strings.HasPrefix(text, "did not find expected") {
-			line++ // for what its grammar misses, the parser counts from 0
+			line++ // the parser counts lines from 0 for some faults
 		}
 	}
 	start := r.src.offset(line, 1)
@@ -77,7 +77,7 @@ func (r *yamlReader) syntax(err error) {
 	r.faults.at(r.src, span{at, at}, next, "this is not YAML: %s", text)
 }
 
-// above returns the key of the line before one that is indented deeper, if that key has a value already; else nothing.
+// above returns the key on the line before a deeper-indented one, if that key already has a value; else "".
 func (r *yamlReader) above(line int) string {
 	lines := strings.Split(string(r.src.text), "\n")
 	if line < 2 || line > len(lines) {
@@ -107,7 +107,7 @@ func (r *yamlReader) fail(n *yaml.Node, next, format string, args ...any) *node 
 	return nil
 }
 
-// value reads one node. Aliases are followed, so what they unfold to counts against the bound.
+// value reads one node. It follows aliases, and counts the expanded nodes against the limit.
 func (r *yamlReader) value(n *yaml.Node, depth int) *node {
 	if r.nodes++; r.nodes == maxNodes+1 {
 		return r.fail(n, "use fewer aliases", "the document unfolds to more than %d values", maxNodes)
@@ -166,7 +166,7 @@ func (r *yamlReader) object(n *yaml.Node, depth int) *node {
 	return out
 }
 
-// merge adds what `<<` names, where the object doesn't say it itself.
+// merge adds the keys that `<<` merges, unless the object sets them itself.
 func (r *yamlReader) merge(out, from *node, at *yaml.Node, seen map[string]bool) {
 	switch {
 	case from == nil:

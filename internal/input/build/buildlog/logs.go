@@ -25,7 +25,7 @@ var name = pattern.Lazy(`^[a-z0-9][a-z0-9-]*\.[0-9a-f]{1,64}$`)
 
 const suffix = ".log"
 
-// Name returns what the log of a build of an application (<scope>-<name>) is called.
+// Name returns the name of the log of an application's build. app is <scope>-<name>.
 func Name(app, build string) string { return app + "." + build }
 
 // Logs is a folder of logs. Safe for concurrent use.
@@ -62,7 +62,7 @@ func (l *Logs) Begin(called string) (*Log, error) {
 	// The file and its writer appear at once: a reader between the two would take an empty log for a complete one.
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_ = os.Remove(path) // a reader of the old one continues to read it
+	_ = os.Remove(path) // a reader of the removed file continues to read it
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open a build's log: %w", err)
@@ -96,8 +96,8 @@ func (l *Logs) Names() ([]string, error) {
 	return out, nil
 }
 
-// Surplus removes the logs that keep doesn't want, but for the newest extra ones of those: users read the logs of
-// failed builds later.
+// Surplus removes the logs that keep rejects, except the newest extra of them: users read the logs of failed builds
+// later.
 func (l *Logs) Surplus(keep func(called string) bool, extra int) error {
 	entries, err := os.ReadDir(l.folder)
 	if err != nil {
@@ -177,7 +177,7 @@ func (l *Log) writeLocked(text string) {
 	l.changed = make(chan struct{})
 }
 
-// state returns what a reader waits for, and whether it is the end.
+// state returns a channel that closes when the log changes, and whether the log is complete.
 func (l *Log) state() (changed <-chan struct{}, done bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Read gives the lines of a log to each. With follow it waits for more until the build has ended, and for one that has
-// not begun; without, ErrNotFound if there is none.
+// Read calls each with the lines of a log. With follow it waits for further lines until the build has ended, also if
+// the build hasn't begun. Without follow it returns ErrNotFound if there is no log.
 func (l *Logs) Read(ctx context.Context, called string, follow bool, each func(line string) error) error {
 	path, err := l.path(called)
 	if err != nil {
@@ -29,7 +29,7 @@ func (l *Logs) Read(ctx context.Context, called string, follow bool, each func(l
 		var changed <-chan struct{}
 		done := true
 		if log != nil && follow {
-			changed, done = log.state() // before reading: what comes meanwhile is not missed
+			changed, done = log.state() // taken before reading, so that no line written meanwhile is missed
 		}
 		if half, err = drain(lines, half, each); err != nil || done {
 			return err
@@ -42,7 +42,8 @@ func (l *Logs) Read(ctx context.Context, called string, follow bool, each func(l
 	}
 }
 
-// find opens the file of a log, and the log if it is being written. With follow it waits until it has begun.
+// find opens the file of a log, and returns the log too if it is still being written. With follow it waits until the
+// log exists.
 func (l *Logs) find(ctx context.Context, called, path string, follow bool) (*os.File, *Log, error) {
 	for {
 		l.mu.Lock()
@@ -65,7 +66,7 @@ func (l *Logs) find(ctx context.Context, called, path string, follow bool) (*os.
 	}
 }
 
-// drain passes on the complete lines there are, and returns the beginning of an incomplete one.
+// drain passes on the complete lines that can be read now, and returns the beginning of an incomplete one.
 func drain(lines *bufio.Reader, half string, each func(line string) error) (string, error) {
 	for {
 		text, err := lines.ReadString('\n')

@@ -14,17 +14,17 @@ import (
 	"tend.dev/tend/api/pattern"
 )
 
-// unknown stands for what the platform of an engine may be. It is in the name of no image.
+// unknown is the value of a variable that depends on the engine's platform. No image name contains it.
 const unknown = "\x00"
 
-// plainUse is a use of a variable which every engine takes in the same way, and in which unset is as good as empty.
+// plainUse matches a use of a variable that every engine expands in the same way, and that treats unset like empty.
 var plainUse = pattern.Lazy(`\$\{\w+(\}|:-)`)
 
 // expander puts the values of a Dockerfile's global arguments into words.
 type expander struct {
 	lex *shell.Lex
-	// values holds the arguments on this machine, on an engine whose platform has no names, and on one whose platform
-	// is unknown.
+	// values holds the arguments on this machine, on an engine whose platform has no names, and on one whose platform is
+	// unknown.
 	values [3]map[string]string
 	// odd are the arguments whose values engines may see differently.
 	odd map[string]bool
@@ -49,7 +49,7 @@ func newExpander(given map[string]string) *expander {
 	return e
 }
 
-// expand returns a word for each set of values, and whether nobody knows what an engine makes of it.
+// expand returns the word expanded by each set of values. odd reports that engines may expand it differently.
 func (e *expander) expand(word string) (out [3]string, odd bool) {
 	odd = strings.ContainsAny(word, "\\`"+unknown) || strings.Count(word, "${") != len(plainUse().FindAllString(word, -1))
 	for i, values := range e.values {
@@ -67,7 +67,7 @@ func (e *expander) expand(word string) (out [3]string, odd bool) {
 	return out, odd
 }
 
-// declare reads an argument of ARG: what the manifest gives counts, else the default.
+// declare reads the argument of an ARG: the manifest's value comes before the default.
 func (e *expander) declare(word string, given map[string]string) {
 	name, value, valued := strings.Cut(word, "=")
 	expanded, odd := e.expand(value)
@@ -75,7 +75,7 @@ func (e *expander) declare(word string, given map[string]string) {
 		expanded, odd, valued = [3]string{set, set, set}, strings.Contains(set, unknown), true
 	}
 	if _, there := e.values[0][name]; there && !valued {
-		return // it stays what it is
+		return // the argument keeps its value
 	}
 	e.odd[name] = odd
 	for i, values := range e.values {
@@ -94,8 +94,8 @@ func unclear(image [3]string, odd bool) bool {
 	return odd || registries[0] != registries[1] || registries[0] != registries[2]
 }
 
-// bases returns the images a Dockerfile begins its stages with, copies from or mounts, and the words for which an
-// engine may take another image; those of its own stages, and scratch, are none.
+// bases returns the images that a Dockerfile builds on, copies from or mounts, and the words that engines may expand to
+// different images. It leaves out scratch and the Dockerfile's own stages.
 func bases(text string, build api.Build) (found, notClear []string) {
 	parsed, err := parser.Parse(strings.NewReader(text))
 	if err != nil {

@@ -12,20 +12,20 @@ import (
 	"tend.dev/tend/api/pattern"
 )
 
-// Which parser reads a Dockerfile depends on the engine, and they differ: in what continues a line, in here-documents,
-// in which comments are directives. So what follows judges each line by itself, and refuses what it can't judge.
+// Which parser reads a Dockerfile depends on the engine, and parsers differ in line continuation, here-documents, and
+// which comments are directives. So the functions below judge each line by itself, and refuse a line they can't judge.
 
 // splitADD is the beginning of ADD where the line is continued.
 var splitADD = pattern.Lazy("(?i)^A(DD?)?[\\\\`]+$")
 
-// syntax is a directive that names who reads the Dockerfile, in one of its forms.
+// syntax matches a directive that names the Dockerfile's parser, in each of its forms.
 var syntax = pattern.Lazy(`(?i)^(?:#|//)\s*syntax\s*=(.*)$`)
 
-// ownSyntax is the language's own.
+// ownSyntax matches the image of Docker's own parser.
 var ownSyntax = pattern.Lazy(`^(docker\.io/)?docker/dockerfile(:[\w.-]+)?(@sha256:[0-9a-f]+)?$`)
 
-// Confine returns why a tree may not be built by this recipe where it may not reach the engine's own machine: the
-// engine itself fetches what ADD names, and lets the image that a syntax line names tell it what to fetch. nil: it may.
+// Confine returns an error if a build by this recipe could reach the engine's own machine. The engine itself fetches
+// the URLs of ADD, and runs the image that a syntax line names, which may fetch more.
 func (r Recipe) Confine(tree fs.FS, args map[string]string) error {
 	text := r.Text
 	if r.Dockerfile != "" {
@@ -67,7 +67,7 @@ func (r Recipe) Confine(tree fs.FS, args map[string]string) error {
 	return nil
 }
 
-// notPlain reports whether an argument of ADD may be a URL, or become one.
+// notPlain reports whether an argument of ADD may be a URL, or expand to one.
 func notPlain(word string) bool {
 	return !strings.HasPrefix(word, "--") && strings.ContainsAny(word, ":$\\`")
 }

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// contents is the source in its folder, with what the manifest says about the build.
+// contents is the source folder, with the manifest's settings for the build.
 type contents struct {
 	fs.FS
 	build api.Build
@@ -24,7 +24,7 @@ const maxRead = 1 << 20
 
 func (c *contents) has(name string) bool { return isFile(c.FS, name) }
 
-// those returns the names that are there, files or folders.
+// those returns those of the names that exist, as files or folders.
 func (c *contents) those(names ...string) (out []string) {
 	for _, name := range names {
 		if _, err := fs.Stat(c.FS, name); err == nil {
@@ -74,12 +74,12 @@ type packageJSON struct {
 func (c *contents) packageJSON() packageJSON {
 	var out packageJSON
 	if json.Unmarshal([]byte(c.text("package.json")), &out) != nil {
-		return packageJSON{} // the build will say what is wrong with it
+		return packageJSON{} // the build reports the syntax error
 	}
 	return out
 }
 
-// web returns the command of a Procfile's web process: how the application says that it is run.
+// web returns the command of a Procfile's web process, or "".
 func (c *contents) web() string {
 	for line := range strings.Lines(c.text("Procfile")) {
 		kind, command, found := strings.Cut(strings.TrimSpace(line), ":")

@@ -31,8 +31,8 @@ var additions = map[string][]string{
 	command.Add:  {"--chmod", "--link", "--exclude", "--checksum"},
 }
 
-// own returns the recipe of a Dockerfile of the tree. It doesn't fail on one that can't be parsed: the builder does,
-// and says why.
+// own returns the recipe of a Dockerfile of the tree, also of one that can't be parsed: the builder reports the
+// cause.
 func own(tree fs.FS, build api.Build, name, why string) Recipe {
 	text := (&contents{FS: tree}).text(name)
 	recipe := Recipe{Language: Docker, Folder: ".", Dockerfile: name, BuildKit: needsBuildKit(name, text), Why: why}
@@ -40,7 +40,7 @@ func own(tree fs.FS, build api.Build, name, why string) Recipe {
 	return recipe
 }
 
-// instructions returns the instructions of a Dockerfile; none if it can't be parsed.
+// instructions returns the instructions of a Dockerfile, or nil if it can't be parsed.
 func instructions(text string) []*parser.Node {
 	parsed, err := parser.Parse(strings.NewReader(text))
 	if err != nil {
@@ -49,8 +49,8 @@ func instructions(text string) []*parser.Node {
 	return parsed.AST.Children
 }
 
-// needsBuildKit returns the first instruction that the classic builder doesn't support; nil if there is none. A
-// "# syntax" line is not one: it is a comment to that builder, and what follows it may well be plain.
+// needsBuildKit returns the first instruction that the classic builder doesn't support, or nil. A "# syntax" line
+// doesn't count: it is a comment to that builder, and the lines after it may well be plain.
 func needsBuildKit(name, text string) *BuildKitError {
 	for _, node := range instructions(text) {
 		instruction := strings.ToLower(node.Value)

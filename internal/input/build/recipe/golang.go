@@ -50,8 +50,8 @@ func (d *dockerfile) golang(c *contents, tree fs.FS, r Recipe) {
 
 var workdir = strings.NewReplacer("$", `\$`)
 
-// goNeeds returns what a Go program is built from: whole if the module refers to folders beside its own, so that the
-// build needs the whole tree, and ahead if its modules can be downloaded before its source is copied.
+// goNeeds returns the inputs of a Go build: whole if the module refers to folders beside its own, so the build needs
+// the whole tree; ahead if the modules can be downloaded before the source is copied.
 func (c *contents) goNeeds(tree fs.FS, r Recipe) (whole, ahead bool) {
 	replaced := goReplaced().FindAllStringSubmatch(c.text("go.mod"), -1)
 	for _, match := range replaced {
@@ -68,7 +68,7 @@ func (c *contents) goNeeds(tree fs.FS, r Recipe) (whole, ahead bool) {
 	return whole, len(replaced) == 0 && c.has("go.mod") && !c.has("go.work") && !c.has("vendor/modules.txt")
 }
 
-// mainPackage returns the folder of the program: the declared one, the module's own, or the only one in cmd.
+// mainPackage returns the folder of the program: the declared one, the module's root, or the only folder in cmd.
 func (c *contents) mainPackage() (string, error) {
 	if declared := strings.TrimPrefix(path.Clean("/"+c.build.Path), "/"); declared != "" {
 		if isMain, isPackage := c.goPackage(declared); isPackage && !isMain {
@@ -82,7 +82,7 @@ func (c *contents) mainPackage() (string, error) {
 		return ".", nil
 	}
 	var found []string
-	commands, _ := fs.ReadDir(c.FS, "cmd") // there may be none
+	commands, _ := fs.ReadDir(c.FS, "cmd") // cmd may be missing
 	for _, entry := range commands {
 		folder := path.Join("cmd", entry.Name())
 		if isMain, _ := c.goPackage(folder); isMain {
@@ -99,13 +99,13 @@ func (c *contents) mainPackage() (string, error) {
 		return "", &UndecidedError{Why: "the module's own folder and cmd hold no program",
 			Next: "name its folder with build { path = … }, or another module with build { context = … }"}
 	}
-	return ".", nil // the compiler says what is wrong
+	return ".", nil // the compiler reports the missing package
 }
 
-// maxGoFiles bounds how many files of a package are read; they all say the same.
+// maxGoFiles bounds how many files of a package are read: all have the same package clause.
 const maxGoFiles = 100
 
-// goPackage reports whether a folder holds a Go package, and whether that is a program.
+// goPackage reports whether a folder holds a Go package, and whether the package is a program.
 func (c *contents) goPackage(folder string) (isMain, isPackage bool) {
 	entries, err := fs.ReadDir(c.FS, folder)
 	if err != nil {

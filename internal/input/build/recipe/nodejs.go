@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// manager returns how a Node.js project's dependencies are installed, by its lock file.
+// manager returns the package manager of a Node.js project and its lock file.
 func (c *contents) manager() (name, lock string) {
 	locks := []struct{ name, lock string }{
 		{"bun", "bun.lock"}, {"bun", "bun.lockb"}, {"pnpm", "pnpm-lock.yaml"}, {"yarn", "yarn.lock"},
@@ -27,7 +27,7 @@ func (c *contents) manager() (name, lock string) {
 	return "npm", ""
 }
 
-// settings are the files besides package.json that an install reads.
+// settings are the files that an install reads besides package.json.
 var settings = []string{".npmrc", ".yarnrc", ".yarnrc.yml", ".yarn", ".pnpmfile.cjs", "pnpm-workspace.yaml",
 	"bunfig.toml", "patches"}
 
@@ -56,7 +56,7 @@ func (d *dockerfile) nodejs(c *contents, r Recipe) {
 	if c.has("package.json") && !c.installsFromSource(project) {
 		names := append([]string{"package.json"}, c.those(lock)...)
 		for _, name := range c.those(settings...) {
-			if isFile(c.FS, name) { // COPY takes of a folder what is in it
+			if isFile(c.FS, name) { // COPY of a folder copies the folder's content
 				names = append(names, name)
 			}
 		}

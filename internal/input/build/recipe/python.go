@@ -1,11 +1,11 @@
 package recipe
 
-// python writes a Dockerfile that installs for the whole image, with the tool of the lock file, and runs as a user of
-// its own.
+// python writes a Dockerfile that installs into the system's Python, with the tool that wrote the lock file, and runs
+// as an unprivileged user.
 func (d *dockerfile) python(c *contents, r Recipe) {
 	d.base(c, "python:"+orVersion(r.Version, "3")+"-slim", "")
 	d.add("ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1")
-	d.debian("gcc", "libc6-dev", "libpq-dev") // for what has no wheel
+	d.debian("gcc", "libc6-dev", "libpq-dev") // to compile packages that have no wheel
 	d.add("WORKDIR /app")
 	lists, install := c.pythonInstall()
 	if len(lists) > 0 {
@@ -25,7 +25,8 @@ func (d *dockerfile) python(c *contents, r Recipe) {
 	d.command(c, []string{"python"}, "python", main)
 }
 
-// pythonInstall returns how dependencies are installed, and from which files: without any it needs the whole source.
+// pythonInstall returns the files that list the dependencies, and the command that installs them. Without lists the
+// install needs the whole source.
 func (c *contents) pythonInstall() (lists []string, command string) {
 	lists, command = c.pythonLists()
 	if c.needsSource() {
@@ -54,7 +55,7 @@ func (c *contents) pythonLists() (lists []string, command string) {
 	return nil, ""
 }
 
-// needsSource reports whether the dependencies lie in the tree, or are listed in further files of it.
+// needsSource reports whether the lists of dependencies refer to other files or folders of the tree.
 func (c *contents) needsSource() bool {
 	return c.names([]string{"requirements.txt"}, "-r ", "-c ", "-e ", "--requirement", "--constraint",
 		"--editable", "file:", "./") ||

@@ -22,7 +22,7 @@ const (
 // Docker is the language of a tree with a Dockerfile of its own.
 const Docker = "docker"
 
-// Recipe says how a tree is built.
+// Recipe describes how a tree is built.
 type Recipe struct {
 	// Language is the detected or declared language.
 	Language string
@@ -30,15 +30,14 @@ type Recipe struct {
 	Version string
 	// Folder is the folder of the source in the tree: "." or a path.
 	Folder string
-	// Target is the package of a Go module to build: a folder in it, "." for its own.
+	// Target is the package of a Go module to build: a folder of the module, or "." for its root.
 	Target string
-	// Dockerfile is the name of the one in the tree, or empty if Text is one that was written.
+	// Dockerfile is the name of the tree's Dockerfile, or empty if Text holds a generated one.
 	Dockerfile string
 	Text       string
-	// Bases are the base images of its stages and those that it copies from, except those that depend on a stage's
-	// argument.
+	// Bases are the images that the stages build on or copy from, except those that depend on a stage's argument.
 	Bases []string
-	// Unclear are the base images, as they are written, for which an engine may take another one than is in Bases.
+	// Unclear are base images, as they are written, that an engine may resolve to another image than the one in Bases.
 	Unclear []string
 	// BuildKit is the reason why only BuildKit can build it; nil if the classic builder can too.
 	BuildKit *BuildKitError
@@ -46,7 +45,7 @@ type Recipe struct {
 	Why string
 }
 
-// UndecidedError means that nothing in the tree says how to build it.
+// UndecidedError means that the tree doesn't show how to build it.
 type UndecidedError struct {
 	Why string
 	// Next is the next step; by default, to declare how it is built.
@@ -135,7 +134,7 @@ func ownDockerfile(tree fs.FS, build api.Build) (Recipe, bool, error) {
 	return own(tree, build, name, "the manifest names "+name), true, nil
 }
 
-// language returns the language of a tree: the declared one, or that of the file closest to the top.
+// language returns the declared language of a tree, else the language of the file closest to the root.
 func language(tree fs.FS, declared string) (Recipe, error) {
 	asked := detectors
 	if declared != "" {
@@ -177,7 +176,7 @@ func languages() string {
 	return strings.Join(out, ", ")
 }
 
-// folders returns the folders at a depth, sorted by name. It skips hidden ones and those of dependencies.
+// folders returns the folders at a depth, sorted by name. It skips hidden folders and those of dependencies.
 func folders(tree fs.FS, depth int) []string {
 	if depth == 0 {
 		return []string{"."}

@@ -8,7 +8,7 @@ func (c *contents) gems() []string { return c.those("Gemfile", "Gemfile.lock") }
 // locked reports whether the bundle names one of the gems.
 func (c *contents) locked(gems ...string) bool { return c.names(c.gems(), gems...) }
 
-// gemLibraries returns what gems are compiled with, and what they run with.
+// gemLibraries returns the system packages that the gems are compiled with, and those that they run with.
 func (c *contents) gemLibraries() (build, run []string) {
 	build, run = []string{"build-essential", "git", "libpq-dev", "libyaml-dev", "pkg-config"},
 		[]string{"libpq5", "libyaml-0-2"}

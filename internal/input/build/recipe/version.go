@@ -25,7 +25,7 @@ var (
 // toolVersions are the names of the languages in .tool-versions.
 var toolVersions = map[string]string{Go: "golang", NodeJS: "nodejs", Python: "python", Ruby: "ruby", Rails: "ruby"}
 
-// version returns what the tree says of its language's version; empty if it says nothing.
+// version returns the version of the language that the tree names, or "".
 func (c *contents) version(language string) string {
 	if found := c.ownVersion(language); found != "" {
 		return found
@@ -38,7 +38,7 @@ func (c *contents) version(language string) string {
 	return ""
 }
 
-// ownVersion returns what the language's own files say.
+// ownVersion returns the version that the language's own files name.
 func (c *contents) ownVersion(language string) string {
 	switch language {
 	case Go:

@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/api/pattern"
 )
 
-// dockerfile is a generated Dockerfile: for either builder, so it has no cache mounts. What seldom
-// changes comes first, so that a changed source file doesn't install the dependencies again.
+// dockerfile is a generated Dockerfile. It works with either builder, so it has no cache mounts. Lines that seldom
+// change come first, so a changed source file doesn't install the dependencies again.
 type dockerfile struct{ lines []string }
 
 func (d *dockerfile) add(format string, args ...any) {
@@ -47,7 +47,7 @@ func write(c *contents, tree fs.FS, r Recipe) string {
 	return strings.Join(d.lines, "\n") + "\n"
 }
 
-// oneLine keeps a file name from adding a line of its own.
+// oneLine replaces control characters, so a file name can't add an instruction.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' {
@@ -94,7 +94,7 @@ func (d *dockerfile) copy(r Recipe, flags string, names ...string) {
 	d.add("COPY %s%s", flags, argv(append(sources, to)...))
 }
 
-// literally escapes a name in COPY, so that it is neither a pattern nor a variable.
+// literally escapes a name for COPY, so that it is neither a pattern nor a variable.
 var literally = strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]", "$", `\$`)
 
 // quoted returns a word for the shell.
@@ -107,8 +107,8 @@ func quoted(word string) string {
 
 func orVersion(version, fallback string) string { return either(version, fallback) }
 
-// command writes the CMD: the declared entrypoint (a file of the language or a line for the shell), else the web
-// process of a Procfile, else the usual one.
+// command writes the CMD: the declared entrypoint (a file of the language or a shell command), else the web process of
+// a Procfile, else the language's usual command.
 func (d *dockerfile) command(c *contents, interpreter []string, usual ...string) {
 	entry := c.lang.Entrypoint
 	switch web := c.web(); {
@@ -129,8 +129,7 @@ func (d *dockerfile) debian(packages ...string) {
 		strings.Join(packages, " "))
 }
 
-// account creates a user that owns only the working directory. It is used by its number, which needs no look-up while
-// copying.
+// account creates a user that owns only the working directory. COPY names the user by number, which needs no look-up.
 func (d *dockerfile) account() (flags string) {
 	d.add("RUN useradd --system --create-home --uid 10001 app && chown app /app")
 	return "--chown=10001"

@@ -14,14 +14,14 @@ import (
 	"tend.dev/tend/internal/platform/gitcmd"
 )
 
-// readGit returns git's rules for a folder. In a work tree git itself says what it ignores: it knows which files are
-// tracked, which no rule concerns, and the excludes of the repository and of the user. Elsewhere, and where there is no
-// git, the .gitignore files alone count.
+// readGit returns git's rules for a folder. In a work tree it asks git itself, which knows the tracked files (no rule
+// applies to them) and the excludes of the repository and of the user. Elsewhere, or if git is not installed, only the
+// .gitignore files count.
 func readGit(ctx context.Context, root *os.Root) (gitRules, error) {
 	if program, err := exec.LookPath("git"); err == nil && inWorkTree(root.Name()) {
 		asked := &askedGit{ctx: ctx, root: root, program: program, ignored: map[string]bool{}}
-		// A repository around the folder may ignore all of it, as one of a home folder does: then the folder is not its
-		// business.
+		// A repository around the folder may ignore the whole folder, as a repository of a home folder does. Its rules don't
+		// count then.
 		if whole, err := asked.list("."); !whole && !errors.Is(err, errNoRepository) {
 			return asked, err
 		}
@@ -51,7 +51,7 @@ type askedGit struct {
 	ignored map[string]bool // files, and folders that are ignored as a whole
 }
 
-// errNoRepository means that git doesn't take a .git for one.
+// errNoRepository means that git doesn't accept a .git as a repository.
 var errNoRepository = errors.New("it is not a git repository")
 
 const (
@@ -59,7 +59,7 @@ const (
 	maxList = 64 << 20
 )
 
-// list asks git what it ignores in a folder; whole is set if that is all of it.
+// list asks git which entries of a folder it ignores. whole is set if it ignores the folder itself.
 func (g *askedGit) list(folder string) (whole bool, err error) {
 	out, err := gitcmd.Run(g.ctx, g.program, gitcmd.Call{
 		// no program of the repository's choice runs
@@ -93,9 +93,9 @@ func (g *askedGit) list(folder string) (whole bool, err error) {
 	return whole, nil
 }
 
-// gitEnvironment is the user's, without what a hook of git has set for another repository.
+// gitEnvironment returns the user's environment without the variables that a git hook sets for another repository.
 func gitEnvironment() map[string]string {
-	// what a repository lacks isn't fetched
+	// objects that a partial clone lacks aren't fetched
 	out := map[string]string{"LC_ALL": "C", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
 	for _, entry := range os.Environ() {
 		name, value, _ := strings.Cut(entry, "=")

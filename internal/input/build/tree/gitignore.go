@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// readRules are the rules of .gitignore files, and of .git/info/exclude, read as gitignore(5) describes them. The one
-// in the deepest folder wins, and in it the last line that matches. What is in an ignored folder can't be included
+// readRules are the rules of .gitignore files and of .git/info/exclude, read as gitignore(5) describes them. The file
+// in the deepest folder wins, and in it the last line that matches. A file in an ignored folder can't be included
 // again.
 type readRules struct {
 	root *os.Root
@@ -24,7 +24,7 @@ type rule struct {
 	segments []string
 	include  bool // !pattern
 	folders  bool // pattern/
-	anywhere bool // it has no slash, so it is about names at any depth
+	anywhere bool // the pattern has no slash, so it matches names at any depth
 }
 
 func newReadRules(root *os.Root) (*readRules, error) {
@@ -71,7 +71,7 @@ func (r *readRules) read(file string) (rules []rule, err error) {
 	return rules, nil
 }
 
-// errClass refuses what path.Match would read as something else.
+// errClass refuses a character class that path.Match would misread.
 var errClass = errors.New("a class such as [:digit:] is understood only where git is installed and the folder is in a repository")
 
 // parseRule reads a line; ok is false for an empty line and a comment.
@@ -132,7 +132,7 @@ func (r *readRules) goOn(name string, folder bool) error {
 	return r.enter(name)
 }
 
-// matches reports whether a rule is about a path below its folder.
+// matches reports whether a rule applies to a path below its folder.
 func (r rule) matches(below string, folder bool) bool {
 	switch {
 	case r.folders && !folder:
@@ -144,7 +144,7 @@ func (r rule) matches(below string, folder bool) bool {
 	return matchSegments(r.segments, strings.Split(below, "/"))
 }
 
-// matchSegments matches a pattern's segments against a path's. A ** stands for any number of them, at the end for at
+// matchSegments matches a pattern's segments against a path's. A ** matches any number of segments, and at the end at
 // least one.
 func matchSegments(pattern, name []string) bool {
 	for ; len(pattern) > 0; pattern, name = pattern[1:], name[1:] {

@@ -17,11 +17,11 @@ import (
 // always is ignored in every tree. A .dockerignore may include it again with "!".
 var always = []string{"**/.git", ".gitignore", "**/node_modules", ".voodu", "**/.DS_Store"}
 
-// state is the folder in which `tend dev` keeps its keys. It is part of no tree, wherever it lies.
+// state is the folder in which `tend dev` keeps its keys. No tree includes it, at any depth.
 const state = ".tend"
 
-// ignored decides what is left out of a tree: what .dockerignore names by the rules of Docker, or without one, what git
-// ignores.
+// ignored decides which files a tree leaves out: those of .dockerignore by Docker's rules, or without that file those
+// that git ignores.
 type ignored struct {
 	root     *os.Root
 	patterns *patternmatcher.PatternMatcher
@@ -29,7 +29,7 @@ type ignored struct {
 	keep     []string
 }
 
-// gitRules are the rules of git. They are asked about a folder before what is in it.
+// gitRules are the rules of git. The caller asks about a folder before it asks about its entries.
 type gitRules interface {
 	ignores(name string, folder bool) (bool, error)
 }
@@ -67,7 +67,8 @@ func dockerPatterns(root *os.Root) (patterns []string, found bool, err error) {
 	return patterns, true, nil
 }
 
-// match reports whether a path is left out, and for a folder whether something in it may still be included.
+// match reports whether a path is left out, and for a left-out folder whether it may hold entries that are included
+// again.
 func (i *ignored) match(name string, folder bool) (out, inside bool, err error) {
 	secret := path.Base(name) == state || folder && i.keepsKeys(name)
 	switch {
@@ -91,7 +92,7 @@ func (i *ignored) match(name string, folder bool) (out, inside bool, err error) 
 	return true, inside || kept, nil
 }
 
-// keepsKeys reports whether a folder is the root of a server, which has its keys.
+// keepsKeys reports whether a folder is the root of a server, which holds keys.
 func (i *ignored) keepsKeys(name string) bool {
 	for _, file := range []string{"secret.key", "node"} {
 		if info, err := i.root.Lstat(path.Join(name, file)); err != nil || !info.Mode().IsRegular() {

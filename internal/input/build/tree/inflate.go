@@ -9,8 +9,8 @@ import (
 	"io"
 )
 
-// Limits on the growth of a compressed tree: tars of text grow tenfold, so one that grows two hundredfold is meant to
-// fill a disk. A small one may do that, because it fills nothing.
+// Limits on the growth of a compressed tree. A tar of text grows tenfold; one that grows two hundredfold is an attack
+// on the disk. A small tar may grow so much: it doesn't fill a disk.
 const (
 	maxGrowth   = 200
 	smallGrowth = 64 << 20

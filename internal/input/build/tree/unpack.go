@@ -27,7 +27,7 @@ const (
 	maxEntries = 200_000
 )
 
-// HostileError says why a tar is not unpacked. The caller removes what was unpacked before.
+// HostileError says why a tar is refused. The caller removes the files that were unpacked before it.
 type HostileError struct{ Entry, Why string }
 
 func (e *HostileError) Error() string {
@@ -93,7 +93,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 }
 
 // isEnd returns an error unless a tar without a further entry has reached its end, which is a block of zeros. A tar
-// whose sender died between two entries has no such block, and is only a part of a tree. Empty input is an empty tree.
+// whose sender died between two entries lacks that block and holds only part of a tree. Empty input is an empty tree.
 func (z *zeros) isEnd() error {
 	if z.any && z.n < tarBlock {
 		return fmt.Errorf("read the tree: it was cut off: %w", io.ErrUnexpectedEOF)
@@ -101,7 +101,7 @@ func (z *zeros) isEnd() error {
 	return nil
 }
 
-const tarBlock = 512 // what pads the entry before is less
+const tarBlock = 512 // the padding of the last entry is shorter
 
 type unpacker struct {
 	root   *os.Root
@@ -115,7 +115,7 @@ type unpacker struct {
 
 func (u *unpacker) entry(h *tar.Header, content io.Reader) error {
 	if h.Typeflag == tar.TypeXGlobalHeader {
-		return nil // a comment of who packed it; git writes one
+		return nil // a comment such as git's, with the commit
 	}
 	name := within(h.Name)
 	if why := u.refused(h, name); why != "" {
@@ -147,7 +147,7 @@ func (u *unpacker) entry(h *tar.Header, content io.Reader) error {
 	return u.file(name, h, content)
 }
 
-// again writes a file that came before under a second name: a copy of it.
+// again writes a second name of an earlier file, as a copy of it.
 func (u *unpacker) again(name string, h *tar.Header) error {
 	first := within(h.Linkname)
 	content, err := u.root.Open(first)
@@ -165,10 +165,10 @@ func (u *unpacker) again(name string, h *tar.Header) error {
 	return u.file(name, &same, content)
 }
 
-// within returns the name that a tar gives to what lies in the tree.
+// within returns the path in the tree that a tar's name stands for.
 func within(name string) string { return strings.TrimPrefix(strings.TrimSuffix(name, "/"), "./") }
 
-// room counts the folders that an entry needs without naming them: they count towards the limit too.
+// room counts the folders that an entry creates implicitly: they count towards the limit too.
 func (u *unpacker) room(folder string) bool {
 	for ; folder != "." && !u.seen[folder] && !u.implied[folder]; folder = path.Dir(folder) {
 		u.implied[folder] = true
