@@ -16,7 +16,7 @@ type around struct {
 	between func(ctx context.Context, name string, call func(context.Context) error) error
 }
 
-// answered runs a call that has an answer. With an error there is none, also where between adds it.
+// answered runs a call that returns a value. If the call or between fails, it returns the zero value with the error.
 func answered[T any](
 	ctx context.Context, a *around, name string, call func(context.Context) (T, error),
 ) (answer T, err error) {

@@ -26,7 +26,8 @@ var (
 	ErrTooLarge = errors.New("transaction too large")
 	// ErrNoSpace means that the store's disk or quota is full; reads succeed, writes are refused.
 	ErrNoSpace = errors.New("store is out of space")
-	// ErrQuota means that an etcd that the user runs has reached its quota: an ErrNoSpace that only its owner ends.
+	// ErrQuota means that an etcd that the user runs has reached its quota: an ErrNoSpace that only the owner of that etcd
+	// can end.
 	ErrQuota = errors.New("the store's etcd has reached its quota")
 	// ErrNoQuorum means that more than half of the store's servers are down or can't be reached.
 	ErrNoQuorum = errors.New("the store has no quorum")
@@ -36,7 +37,7 @@ var (
 	ErrStalled = errors.New("the store's disk does not answer")
 	// ErrSlow means that the store did not answer in time.
 	ErrSlow = errors.New("the store does not answer in time")
-	// ErrPaused means that the server takes no writes until a person resumes.
+	// ErrPaused means that the server refuses writes until a person resumes the cluster.
 	ErrPaused = errors.New("the server is paused")
 	// ErrClosed means that the store was closed.
 	ErrClosed = errors.New("store closed")
@@ -45,7 +46,7 @@ var (
 	ErrUnknownOutcome = errors.New("outcome unknown")
 )
 
-// Why returns the part of an error that says why the store does not answer, without what it was asked.
+// Why returns the cause in an error of a store that doesn't answer, without the operation that failed.
 func Why(err error) error {
 	for _, reason := range []error{ErrNoQuorum, ErrNoAnswer, ErrStalled, ErrSlow} {
 		for inner := errors.Unwrap(err); errors.Is(inner, reason) && inner.Error() != reason.Error(); {

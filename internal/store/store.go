@@ -8,7 +8,7 @@ import (
 // Store is the interface of a backend: an ordered map from keys to bytes in which every commit gets the next revision.
 // Everything else (views, typed records, elections) is built on it once.
 type Store interface {
-	// Get reads one key at the newest revision. It returns ErrNotFound if there is none.
+	// Get reads one key at the newest revision. It returns ErrNotFound if the key doesn't exist.
 	Get(ctx context.Context, key string) (Entry, error)
 	// List reads the keys under a prefix in order, at one revision. A page holds at most Limit entries; read the next
 	// one with After and the first page's Revision. The error is ErrCompacted if that revision is gone,
@@ -42,7 +42,7 @@ type Store interface {
 
 // Bounded is a store on a disk that may become full.
 type Bounded interface {
-	// Room returns ErrNoSpace, with what to do, while writing commits are refused for lack of disk space.
+	// Room returns ErrNoSpace, with the next step, while commits that write are refused for lack of disk space.
 	Room() error
 }
 
@@ -79,7 +79,7 @@ type Page struct {
 
 // Txn is a set of operations with the preconditions under which they may be applied.
 type Txn struct {
-	// Site names the place in the code that commits ("apply", "deployment.tasks"). Failpoints and metrics use it.
+	// Site names the place in the code that commits ("apply", "deployment.tasks"), for failpoints and metrics.
 	Site string
 	If   []Condition
 	// Do writes each key at most once.
@@ -104,8 +104,8 @@ type Op struct {
 type Watcher interface {
 	// Batches delivers commits; it is closed at the end.
 	Batches() <-chan Batch
-	// Err says why the channel closed: ErrCompacted, ErrWatchLost, ErrClosed, or the context's error. Valid after the
-	// close.
+	// Err returns the reason why the channel closed: ErrCompacted, ErrWatchLost, ErrClosed, or the context's error. It is
+	// valid once the channel is closed.
 	Err() error
 }
 

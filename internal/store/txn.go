@@ -11,8 +11,8 @@ const (
 	MaxBytes = 16 << 20
 )
 
-// Size returns what counts against MaxBytes: the keys and values written, and twice the keys compared (a conflict reads
-// them).
+// Size returns the size that MaxBytes bounds: the keys and values written, and twice the keys compared (a conflict
+// reads them).
 func (t Txn) Size() int {
 	size := 0
 	for _, op := range t.Do {

@@ -40,14 +40,14 @@ func (s *Store) List() ([]Blob, error) {
 	return out, nil
 }
 
-// Remove removes a blob and the paths made for it, unless it was put or renewed after before. A container that has it
-// mounted keeps its bytes; a missing one is not an error.
+// Remove removes a blob and its links, unless it was put or renewed after before. A container that has it mounted keeps
+// its bytes. A missing blob is not an error.
 func (s *Store) Remove(digest string, before time.Time) error {
 	path, err := s.path(digest)
 	if err != nil {
 		return err
 	}
-	s.ages.Lock() // so that no caller learns that it is there just before it is removed
+	s.ages.Lock() // so that no caller sees the blob just before it is removed
 	defer s.ages.Unlock()
 	info, err := os.Stat(path)
 	if err == nil && info.ModTime().After(before) {

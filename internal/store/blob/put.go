@@ -19,7 +19,7 @@ func (s *Store) Put(r io.Reader, limit int64) (digest string, err error) {
 	return s.put(r, limit, "")
 }
 
-// PutAs stores bytes with a known digest. It returns ErrMismatch if they have another one.
+// PutAs stores bytes with a known digest. It returns ErrMismatch if their digest is another.
 func (s *Store) PutAs(digest string, r io.Reader, limit int64) error {
 	if _, err := digits(digest); err != nil {
 		return err

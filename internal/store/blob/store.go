@@ -21,9 +21,9 @@ const (
 
 // Options make a Store. Root is needed.
 type Options struct {
-	// Root is the folder that gets blobs/ and assets/.
+	// Root is the folder in which the store makes blobs/ and assets/.
 	Root string
-	// Ledger records which blobs belong to this cluster; default: none do.
+	// Ledger records which blobs belong to this cluster. Default: none do.
 	Ledger *retention.Ledger
 	// MinFree is the number of bytes of the disk that stay free; default DefaultMinFree, negative none.
 	MinFree int64
@@ -54,7 +54,7 @@ func Open(o Options) (*Store, error) {
 	if err := os.MkdirAll(s.links, 0o711); err != nil {
 		return nil, fmt.Errorf("open the assets: %w", err)
 	}
-	// Another process may still write a younger one. The next collection retries what can't be removed.
+	// Another process may still write a younger file. The next collection retries removals that fail.
 	_ = s.RemoveHalves(time.Now().Add(-time.Hour))
 	return s, nil
 }
@@ -85,8 +85,8 @@ func (s *Store) Has(digest string) (bool, error) {
 	return err == nil, err
 }
 
-// Renew makes a blob as young as a new one, and reports whether it exists. A caller that is about to refer to a blob
-// renews it, so that it isn't collected meanwhile.
+// Renew resets a blob's age, so that it isn't collected, and reports whether it exists. A caller renews a blob before
+// it refers to it.
 func (s *Store) Renew(digest string) (bool, error) {
 	path, err := s.path(digest)
 	if err != nil {

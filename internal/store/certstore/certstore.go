@@ -26,7 +26,7 @@ const (
 // that period.
 const lockLife = 15 * time.Second
 
-// Sealer encrypts what must not be in the store in plain text.
+// Sealer encrypts values that the store must not hold in plain text.
 type Sealer interface {
 	Encrypt(plain []byte) ([]byte, error)
 	Decrypt(sealed []byte) ([]byte, error)
@@ -64,7 +64,7 @@ func (s *Storage) Store(ctx context.Context, key string, value []byte) error {
 	return err
 }
 
-// Record returns what the store has for a value, below its Path.
+// Record returns the stored form of a value, for the key below its Path.
 func (s *Storage) Record(value []byte) ([]byte, error) {
 	sealed, err := s.sealer.Encrypt(value)
 	if err != nil {

@@ -55,7 +55,7 @@ func (s *Storage) take(ctx context.Context, name string, lease store.LeaseID) er
 	}
 }
 
-// freed waits until a lock's key is gone, or may be.
+// freed waits until a lock's key is deleted, or may have been.
 func (s *Storage) freed(ctx context.Context, key string) error {
 	page, err := s.store.List(ctx, key, store.ListOptions{})
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Storage) keep(lease store.LeaseID) *lock {
 				return
 			case <-tick.C:
 				if errors.Is(s.store.KeepAlive(ctx, lease), store.ErrLeaseNotFound) {
-					return // it ended: another process may take the lock
+					return // the lease ended: another process may take the lock
 				}
 			}
 		}
@@ -106,7 +106,7 @@ func (s *Storage) keep(lease store.LeaseID) *lock {
 func (s *Storage) drop(ctx context.Context, held *lock) {
 	held.cancel()
 	<-held.ended
-	_ = s.store.Revoke(ctx, held.lease) // else it expires by itself
+	_ = s.store.Revoke(ctx, held.lease) // if this fails, the lease expires by itself
 }
 
 // Unlock implements certmagic.Locker.

@@ -66,7 +66,7 @@ func (s *Store) start(ctx context.Context, cfg *embed.Config) (*embed.Etcd, erro
 		close(abandoned)
 		return nil, err
 	case <-ctx.Done():
-		s.gaveUp.Store(true) // the goroutine releases what is claimed once etcd lets go of it, which may be never
+		s.gaveUp.Store(true) // the goroutine releases the claims once etcd returns, which may be never
 		close(abandoned)
 		return nil, context.Cause(ctx)
 	}
@@ -76,7 +76,7 @@ func (s *Store) start(ctx context.Context, cfg *embed.Config) (*embed.Etcd, erro
 func (s *Store) startEtcd(cfg *embed.Config) (a started) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.gaveUp.Store(true) // it still holds what it had opened
+			s.gaveUp.Store(true) // etcd still holds the files it opened
 			a = started{nil, fmt.Errorf("etcd gave up: panic: %v", p)}
 		}
 	}()

@@ -56,7 +56,8 @@ func (s *calls) List(ctx context.Context, prefix string, opts store.ListOptions)
 	return page, nil
 }
 
-// read reads what is newest, once the members have a leader, also if they elect another one meanwhile.
+// read sends reads of the newest revision. It waits for a leader first, and retries if the members elect another one
+// meanwhile.
 func (s *calls) read(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	for {
 		if err := s.led(ctx); err != nil {
@@ -69,7 +70,7 @@ func (s *calls) read(ctx context.Context, key string, opts ...clientv3.OpOption)
 	}
 }
 
-// nothing is a prefix no key has: listing it returns only the newest revision.
+// nothing is a prefix that no key has: listing it returns only the newest revision.
 const nothing = "\x00none"
 
 // bounds returns the range of a prefix in etcd's form.

@@ -16,10 +16,10 @@ import (
 // ErrDamaged means that the database file is not readable as it was written.
 var ErrDamaged = errors.New("the database is damaged")
 
-// checkTime bounds the check of a database. One that takes longer is left to etcd.
+// checkTime bounds the check of a database. If it takes longer, etcd opens the database unchecked.
 const checkTime = 10 * time.Second
 
-// checkVariable names the file that a child process checks instead of its usual work.
+// checkVariable names the file that a child process checks instead of running the command.
 const checkVariable = "TEND_CHECK_DATABASE"
 
 // A damaged page makes bbolt panic on a goroutine of its own, which ends the process. So the check runs in a child.
@@ -81,8 +81,8 @@ func (s *Store) checkInChild(ctx context.Context) error {
 		ErrDamaged, path, fault, s.opts.DataDir)
 }
 
-// faultInChild returns what the check of a database finds, or the crash that it ends with; empty is nothing. A check
-// that can't be run proves nothing.
+// faultInChild returns the fault that the check of a database finds, or the crash that ends it; empty for none. A check
+// that can't be run reports none.
 func faultInChild(ctx context.Context, path string) string {
 	self, err := os.Executable()
 	if err != nil {

@@ -41,7 +41,7 @@ func (s *Store) whyStopped(otherwise error) error {
 	return otherwise
 }
 
-// Removed reports whether this member knows that it was removed.
+// Removed reports whether this member has learned that it was removed.
 func (s *Store) Removed() bool {
 	members, ok := s.member.Server.Cluster().(interface{ IsIDRemoved(id types.ID) bool })
 	return s.removed.Load() || ok && members.IsIDRemoved(s.member.Server.MemberID())
@@ -77,7 +77,7 @@ func (s *Store) stop() error {
 	recovery.Go(func() {
 		s.running.Wait()
 		if s.client != nil {
-			_ = s.client.Close() // its context is the only thing it holds
+			_ = s.client.Close() // a context is all that the client holds
 		}
 		if s.member != nil {
 			s.member.Close()
@@ -96,5 +96,5 @@ func (s *Store) stop() error {
 	}
 }
 
-// release releases what Open claimed.
+// release releases the claims of Open.
 func (s *Store) release() error { return errors.Join(s.sockets.close(), s.unlock()) }

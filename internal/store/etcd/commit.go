@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// Commit applies all operations or none. It makes room, or returns that there is none, before anything is written.
+// Commit applies all operations or none. Before it writes it makes room, or returns ErrNoSpace.
 func (s *Store) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	if err := txn.Validate(); err != nil {
 		return 0, err
@@ -31,7 +31,7 @@ func (s *Store) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	if !errors.Is(err, store.ErrNoSpace) {
 		return revision, err
 	}
-	// etcd's own alarm, from an earlier run or another client.
+	// etcd's own alarm of an earlier run or another client
 	if err := s.makeRoom(txn, true); err != nil {
 		return 0, fmt.Errorf("commit %s: %w", txn.Site, err)
 	}

@@ -16,22 +16,22 @@ func init() {
 	wal.SegmentSizeBytes = 16 << 20
 }
 
-// One member waits for no other: its election is ten times shorter than by default, and it is ready ten times sooner.
-// Each tick costs a server at rest; five in an election are the fewest that etcd takes.
+// A single member waits for no other: its election is ten times shorter than by default, and it is ready ten times
+// sooner. Each tick costs a server at rest; five in an election are the fewest that etcd accepts.
 const (
 	tickMs     = 20
 	electionMs = 100
 )
 
-// Kept for followers that lag: there are none, and an entry is up to store.MaxBytes of memory. A snapshot every
-// thousand commits bounds the log on disk, and how much of it a start reads back into memory.
+// Entries kept for followers that lag: a single member has none, and an entry is up to store.MaxBytes of memory. A
+// snapshot every thousand commits bounds the log on disk, and how much of it a start reads back into memory.
 const (
 	snapshotEvery  = 1000
 	catchUpEntries = 10
 )
 
-// nominal is the address the one member is recorded under. No client connects to it, and it stays valid when the data
-// dir moves.
+// nominal is the address recorded for a single member. No client connects to it, and it stays valid when the data dir
+// moves.
 var nominal = url.URL{Scheme: "http", Host: "127.0.0.1:2380"}
 
 const (

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// disk refuses commits that would fill the disk: etcd could not even write that it has no room left, and would give up.
+// disk refuses commits that would fill the disk: etcd could not even record that the disk is full, and would give up.
 type disk struct{ opts Options }
 
 // check returns ErrNoSpace if a commit must not be tried.
@@ -37,7 +37,7 @@ func (d disk) keep(least, writing int64) error {
 		store.ErrNoSpace, d.opts.DataDir, free>>20, least>>20, d.firstAid())
 }
 
-// firstAid names the ballast if there is one.
+// firstAid returns the advice to remove the ballast, if there is one.
 func (d disk) firstAid() string {
 	info, err := os.Stat(d.ballast())
 	if err != nil {
@@ -66,7 +66,7 @@ func deletesOnly(txn store.Txn) bool {
 
 func (d disk) ballast() string { return filepath.Join(d.opts.DataDir, "ballast") }
 
-// keepBallast reserves room if there is plenty. It is a convenience: without it the store runs too.
+// keepBallast reserves disk space if there is plenty. The store runs without it, too.
 func (d disk) keepBallast() {
 	if info, err := os.Stat(d.ballast()); d.opts.Ballast <= 0 || (err == nil && info.Size() == d.opts.Ballast) {
 		return

@@ -15,5 +15,5 @@ func freeBytes(folder string) (int64, error) {
 	return int64(stat.Bavail) * stat.Bsize, nil
 }
 
-// reserve gives a file blocks on the disk, so that its size is free again when it is removed.
+// reserve allocates blocks of the disk for a file, so that removing it frees its size.
 func reserve(file *os.File, size int64) error { return unix.Fallocate(int(file.Fd()), 0, 0, size) }

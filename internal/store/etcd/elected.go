@@ -8,29 +8,29 @@ import (
 // elections records the last elections that a member has seen.
 type elections struct {
 	mu      sync.Mutex
-	term    uint64          // of the newest write that was applied; each election begins another one
-	changed <-chan struct{} // is closed when the member hears of a leader after it knew of none; nil before it knows one
+	term    uint64          // of the newest applied write; each election begins another term
+	changed <-chan struct{} // closed when the member learns of a leader after it had none; nil before it knew one
 	heard   time.Time       // when it last was
 	former  time.Time
 }
 
-// FormerLeader returns the latest time at which a former leader can have renewed a lease, if the members have elected
-// another one since, as this member has seen; zero if they have not. Members elect no other leader before they have not
-// heard of theirs for the election's time. The exception is a leader that ends in order and hands over at once: it can
-// have renewed leases for that time longer. A leader that is elected renews all leases.
+// FormerLeader returns the latest time at which a former leader can have renewed a lease, if this member has seen
+// another election since; else zero. Members elect no other leader until they have not heard from theirs for the
+// election timeout. The exception is a leader that ends in order and hands over at once: it may have renewed leases for
+// that timeout longer. A new leader renews all leases.
 func (s *Store) FormerLeader() time.Time {
 	return s.elections.see(s.member.Server.Term, s.member.Server.LeaderChangedNotify, time.Now)
 }
 
-// see reads what has happened since it was last called. A member hears of a leader before it applies the first write of
-// its term. So the term is read first: an election is never dated by the one before.
+// see updates the state with the elections since the last call. A member hears of a leader before it applies the first
+// write of its term. So the term is read first: an election is never dated by the one before.
 func (e *elections) see(term func() uint64, next func() <-chan struct{}, now func() time.Time) time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	newest := term()
 	select {
 	case <-e.changed:
-		e.changed = next() // first, so that what it doesn't report was before
+		e.changed = next() // read first, so that any change that it doesn't report was before
 		e.heard = now()
 	default:
 	}
@@ -43,7 +43,7 @@ func (e *elections) see(term func() uint64, next func() <-chan struct{}, now fun
 	return e.former
 }
 
-// followElections takes note of leaders when they are elected. It begins when the member knows of one.
+// followElections records the time of each election. It begins when the member knows a leader.
 func (s *Store) followElections() {
 	e := &s.elections
 	e.mu.Lock()

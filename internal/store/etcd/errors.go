@@ -38,10 +38,10 @@ func unanswered(err error) bool {
 var noLeader = []error{rpctypes.ErrNoLeader, rpctypes.ErrLeaderChanged, rpctypes.ErrTimeoutDueToLeaderFail,
 	rpctypes.ErrTimeoutDueToConnectionLost, rpctypes.ErrTimeoutWaitAppliedIndex}
 
-// slow are etcd's errors while it is behind.
+// slow are etcd's errors while it is overloaded.
 var slow = []error{rpctypes.ErrTimeout, rpctypes.ErrTooManyRequests}
 
-// refusals are etcd's errors for what it didn't propose. The store has no errors of its own for them.
+// refusals are etcd's errors for requests that it didn't propose. The store has no errors of its own for them.
 var refusals = []error{rpctypes.ErrTooManyRequests, rpctypes.ErrNoLeader, rpctypes.ErrPermissionDenied,
 	rpctypes.ErrUserEmpty}
 
@@ -71,8 +71,8 @@ func (e *unknownError) Error() string {
 
 func (e *unknownError) Unwrap() []error { return []error{store.ErrUnknownOutcome, e.cause} }
 
-// translate converts etcd's errors to the store's. Once the store has ended, that is the reason whatever etcd's error
-// is.
+// translate converts etcd's errors to the store's. Once the store has ended, that is the reason, whatever etcd
+// returned.
 func (s *calls) translate(doing string, err error) error {
 	if err == nil {
 		return nil

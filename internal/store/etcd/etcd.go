@@ -29,7 +29,7 @@ type Store struct {
 	gaveUp atomic.Bool
 	// serving is set once Open has succeeded.
 	serving atomic.Bool
-	// removed is set once another member has said that this one was removed.
+	// removed is set once another member has reported that this one was removed.
 	removed   atomic.Bool
 	elections elections
 
@@ -67,8 +67,8 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// privateDir makes a folder only its owner may enter, also if it exists with wider permissions: the sockets in it need
-// no password.
+// privateDir makes a folder that only its owner may enter. It narrows the permissions of an existing folder: the
+// sockets in it need no password.
 func privateDir(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return fmt.Errorf("make the data directory: %w", err)

@@ -21,27 +21,27 @@ import (
 type External struct {
 	calls
 	opts ExternalOptions
-	// cluster is etcd's id of its cluster.
+	// cluster is the id that etcd gives its cluster.
 	cluster uint64
 	// usable are the endpoints that answered at the start.
 	usable []string
-	// down is the reason why writes fail now; nil if they work.
+	// down is the reason why writes fail now, or nil.
 	down      atomic.Pointer[error]
 	closeOnce atomic.Bool
 }
 
 var _ store.Store = (*External)(nil)
 
-// The times of an external store: how long Connect takes at most, the interval at which it is asked whether it answers,
-// and how long it may take to answer.
+// The times of an external store: the bound of Connect, the interval of health checks, and the time that a check may
+// take.
 const (
 	connectTime = 9 * time.Second
 	askEvery    = time.Second
 	answerTime  = 2 * time.Second
 )
 
-// Connect opens an external etcd. It returns an error that names what is wrong, and the next step, if no endpoint
-// answers, the endpoints are of different clusters, or etcd refuses what this store needs.
+// Connect opens an external etcd. It returns an error with the cause and the next step if no endpoint answers, the
+// endpoints belong to different clusters, or etcd refuses an operation that this store needs.
 func Connect(ctx context.Context, opts ExternalOptions) (*External, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -60,7 +60,7 @@ func Connect(ctx context.Context, opts ExternalOptions) (*External, error) {
 	return e, nil
 }
 
-// connect checks the endpoints one by one, and then what the store needs of all of them together.
+// connect checks the endpoints one by one, and then the whole etcd.
 func (e *External) connect(ctx context.Context) (err error) {
 	if e.usable, err = e.checkEndpoints(ctx); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (e *External) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	return revision, err
 }
 
-// KeepAlive renews a lease once. The client's own call would ask again without a pause while etcd can't be reached.
+// KeepAlive renews a lease once. The client's own call would retry without a pause while etcd can't be reached.
 func (e *External) KeepAlive(ctx context.Context, id store.LeaseID) error {
 	ctx, done, err := e.bounded(ctx)
 	if err != nil {
@@ -148,8 +148,8 @@ func (e *External) ask(ctx context.Context) error {
 	return nil
 }
 
-// watchHealth asks etcd at an interval until the store is closed. Watches learn its revision as often: other programs
-// raise it, with changes that the watches don't see.
+// watchHealth checks etcd at an interval until the store is closed. As often, it asks for the newest revision on behalf
+// of watches: other programs raise it with changes that the watches don't see.
 func (e *External) watchHealth() {
 	ticker := time.NewTicker(askEvery)
 	defer ticker.Stop()
@@ -169,7 +169,7 @@ func (e *External) watchHealth() {
 		} else {
 			e.down.Store(nil)
 			ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(e.lifetime), answerTime)
-			_ = e.client.RequestProgress(ctx) // asked again at the next interval
+			_ = e.client.RequestProgress(ctx) // retried at the next interval
 			cancel()
 		}
 		select {
@@ -192,6 +192,6 @@ func (e *External) Close() error {
 	if e.client == nil {
 		return nil
 	}
-	_ = e.client.Watcher.Close() // the namespace's own goroutines
+	_ = e.client.Watcher.Close() // ends the goroutines of the namespace's own watcher
 	return e.client.Close()
 }

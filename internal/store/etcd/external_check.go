@@ -28,8 +28,8 @@ type answer struct {
 	err     error
 }
 
-// checkEndpoints asks each endpoint which cluster it is of, and returns those that can be used: one that doesn't answer
-// now may turn out to be another cluster's. It returns an error if none answers, or they are of several clusters.
+// checkEndpoints asks each endpoint for the id of its cluster, and returns the endpoints that answer: a silent one may
+// turn out to belong to another cluster. It returns an error if none answers, or if they belong to several clusters.
 func (e *External) checkEndpoints(ctx context.Context) (usable []string, err error) {
 	answers := make([]answer, len(e.opts.Endpoints))
 	var asking recovery.Group
@@ -59,7 +59,7 @@ func (e *External) checkEndpoints(ctx context.Context) (usable []string, err err
 	return usable, nil
 }
 
-// recheckEvery is the interval at which endpoints are asked that could not be used before.
+// recheckEvery is the interval at which endpoints that didn't answer are asked again.
 const recheckEvery = 5 * time.Second
 
 // completeEndpoints adds the endpoints that could not be used at the start once they can.
@@ -110,8 +110,8 @@ func (o *ExternalOptions) askEndpoint(ctx context.Context, endpoint string) (uin
 	return got.Header.ClusterId, nil
 }
 
-// handshake returns why a TLS connection to an endpoint fails. A certificate that etcd refuses is only known after the
-// handshake, and gRPC may have seen no more than a connection that was closed.
+// handshake returns the reason why a TLS connection to an endpoint fails. etcd refuses a certificate only after the
+// handshake, and gRPC may have seen no more than a closed connection.
 func (o *ExternalOptions) handshake(ctx context.Context, endpoint string) error {
 	if o.tls == nil {
 		return nil
@@ -129,8 +129,8 @@ func (o *ExternalOptions) handshake(ctx context.Context, endpoint string) error 
 	return nil
 }
 
-// progresses reports whether what a version of etcd answers to RequestProgress is right: before 3.5.8 it could be ahead
-// of events that were still to come.
+// progresses reports whether a version of etcd answers RequestProgress correctly: before 3.5.8 the answer could be
+// ahead of events that were still to come.
 func progresses(version string) bool {
 	var v [3]int
 	if n, _ := fmt.Sscanf(version, "%d.%d.%d", &v[0], &v[1], &v[2]); n < 3 {
@@ -139,7 +139,7 @@ func progresses(version string) bool {
 	return slices.Compare(v[:], []int{3, 5, 8}) >= 0
 }
 
-// checkLimits returns an error if etcd refuses the largest commit that Tend may make, or any. It writes nothing.
+// checkLimits returns an error if etcd refuses the largest commit that Tend may make, or any commit. It writes nothing.
 func (e *External) checkLimits(ctx context.Context) error {
 	if err := e.tryWrite(ctx); err != nil {
 		return e.opts.explain(err)
@@ -176,7 +176,7 @@ func codeOf(err error) codes.Code {
 	return codes.Unknown
 }
 
-// reason returns an error without the parts that gRPC puts around its cause.
+// reason returns the cause in an error, without the text that gRPC adds.
 func reason(err error) error {
 	text := err.Error()
 	if _, inner, nested := strings.Cut(text, `desc = "`); nested {
@@ -197,7 +197,7 @@ type reasonError struct {
 func (e *reasonError) Error() string { return e.text }
 func (e *reasonError) Unwrap() error { return e.cause }
 
-// explain adds the next step to what etcd refuses.
+// explain adds the next step to an error of etcd.
 func (o *ExternalOptions) explain(err error) error {
 	next := "check --etcd-endpoints, and that etcd runs: etcdctl endpoint health --cluster"
 	text := err.Error()

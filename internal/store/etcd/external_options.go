@@ -19,11 +19,12 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// ExternalOptions say where an external etcd is, and how it is reached. Only Endpoints is required.
+// ExternalOptions are the address and the credentials of an external etcd. Only Endpoints is required.
 type ExternalOptions struct {
-	// Endpoints are URLs: https://HOST:PORT, or http://HOST:PORT on loopback. All are of one cluster.
+	// Endpoints are URLs of one cluster: https://HOST:PORT, or http://HOST:PORT on loopback.
 	Endpoints []string
-	// CA is the PEM file of the authority of etcd's certificates. Default: those that this machine trusts.
+	// CA is the PEM file of the authority that signed etcd's certificates. Default: the authorities that this machine
+	// trusts.
 	CA string
 	// Certificate and Key are the PEM files of this client's certificate, read again for every connection. Default: none.
 	Certificate, Key string
@@ -37,13 +38,13 @@ type ExternalOptions struct {
 	password string
 }
 
-// defaultPrefix begins the keys of a cluster that says nothing else.
+// defaultPrefix begins the keys of a cluster without a prefix of its own.
 const defaultPrefix = "/tend/"
 
-// apart follows the prefix in every key. No prefix contains it, so the keys of a cluster begin none of another's.
+// apart follows the prefix in every key. No prefix contains it, so no cluster's prefix begins the keys of another's.
 const apart = "-"
 
-// maxPrefix bounds the prefix: each key of a commit is longer by it, up to three times.
+// maxPrefix bounds the prefix, which lengthens each key of a commit up to three times.
 const maxPrefix = 64
 
 func (o ExternalOptions) withDefaults() (ExternalOptions, error) {
@@ -122,7 +123,7 @@ func (o *ExternalOptions) readPassword() error {
 	return nil
 }
 
-// The client's pings find a connection that nobody answers any more. etcd refuses more frequent ones.
+// The client's pings detect a dead connection. etcd refuses more frequent ones.
 const (
 	pingEvery = 6 * time.Second
 	pingWait  = 3 * time.Second

@@ -20,9 +20,9 @@ import (
 // snapshotPage bounds the keys that are read at once.
 const snapshotPage = 500
 
-// SnapshotTo writes a new file at path with everything below the prefix, as it is at one revision, in the form of a
-// member's snapshot. Keys bound to a lease are left out, as if their leases had ended. room is asked before each part
-// is written; its error ends the snapshot. The file is not synced.
+// SnapshotTo writes a new file at path with everything below the prefix at one revision, in the format of a member's
+// snapshot. Keys bound to a lease are left out, as if their leases had ended. It calls room before it writes each part,
+// and returns its error. The file is not synced.
 func (e *External) SnapshotTo(ctx context.Context, path string, room func() error) error {
 	ctx, done, err := e.within(ctx)
 	if err != nil {
@@ -40,7 +40,7 @@ func (e *External) SnapshotTo(ctx context.Context, path string, room func() erro
 	return appendSum(path)
 }
 
-// copyTo copies page after page at the revision of the first one.
+// copyTo copies all pages at the revision of the first one.
 func (e *External) copyTo(ctx context.Context, c *copying, room func() error) error {
 	from, revision := "\x00", int64(0)
 	for more := true; more; {
@@ -67,7 +67,7 @@ func (e *External) copyTo(ctx context.Context, c *copying, room func() error) er
 	return nil
 }
 
-// page reads keys from one on, at a revision; 0 is the newest.
+// page reads a page of keys that begins at from, at a revision; 0 is the newest.
 func (e *External) page(ctx context.Context, from string, revision int64) (*clientv3.GetResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -75,11 +75,10 @@ func (e *External) page(ctx context.Context, from string, revision int64) (*clie
 		clientv3.WithSort(clientv3.SortByKey, clientv3.SortAscend))
 }
 
-// copying is a member's database that is written from what another etcd holds.
+// copying is a member's database, filled from another etcd.
 type copying struct {
 	db *bbolt.DB
-	// subs has how many keys of a revision there are so far: their order in their transaction is not known, and not
-	// needed.
+	// subs counts the keys of each revision so far. Their order within their transaction is unknown, and not needed.
 	subs map[int64]int64
 }
 
@@ -125,7 +124,7 @@ func (c *copying) update(change func(*bbolt.Tx) error) error {
 	return nil
 }
 
-// appendSum appends the sum of a file to it.
+// appendSum appends the checksum of a file to it.
 func appendSum(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR, 0o600)
 	if err != nil {

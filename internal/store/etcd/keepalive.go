@@ -8,9 +8,9 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// KeepAlive renews a lease once. A member that leads asks itself: the client's call, a stream of its own, costs several
-// times as much, and nodes make one every few seconds each. What it fails at, the client's call fails at too, and says
-// why.
+// KeepAlive renews a lease once. A leader renews it directly: the client's call opens a stream, which costs several
+// times as much, and every node renews its lease every few seconds. If the direct call fails, the client's call fails
+// too and returns the reason.
 func (s *Store) KeepAlive(ctx context.Context, id store.LeaseID) error {
 	server := s.member.Server
 	if server.Leader() == server.MemberID() && s.keepAlive(ctx, id) == nil {

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/platform/recovery"
 )
 
-// calls are the methods of a store that need nothing of etcd but its client.
+// calls are the methods of a store that need only etcd's client.
 type calls struct {
 	client *clientv3.Client
 	// quorum returns store.ErrNoQuorum while nothing can be written.
@@ -55,14 +55,14 @@ func (s *calls) within(ctx context.Context) (context.Context, func(), error) {
 		return nil, nil, err
 	}
 	if s.remote {
-		ctx = clientv3.WithRequireLeader(ctx) // a member without a leader refuses, rather than waits
+		ctx = clientv3.WithRequireLeader(ctx) // a member without a leader refuses instead of waiting
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(s.lifetime, cancel)
 	return ctx, func() { stop(); cancel() }, nil
 }
 
-// callTime bounds a call: somewhat more than etcd's own bound, which a read of the embedded one hasn't.
+// callTime bounds a call: somewhat more than etcd's own bound, which doesn't apply to reads of the embedded etcd.
 const callTime = 8 * time.Second
 
 // bounded is within for a call, which ends by itself if etcd doesn't answer.
@@ -75,14 +75,15 @@ func (s *calls) bounded(ctx context.Context) (context.Context, func(), error) {
 	return ctx, func() { cancel(); done() }, nil
 }
 
-// ended returns why the store no longer serves: ErrClosed, and what made etcd give up.
+// ended returns the reason why the store no longer serves: ErrClosed, or the cause for which etcd gave up.
 func (s *calls) ended() error { return context.Cause(s.lifetime) }
 
 // ledWait is the time for which a call waits for the members to elect a leader: about two elections.
 const ledWait = 3 * time.Second
 
-// led waits until the members have a leader: without one nothing can be written or surely read. It returns
-// store.ErrNoQuorum, or store.ErrStalled at once: on a stalled disk neither can be.
+// led waits until the members have a leader: without one nothing can be written, nor read reliably. It returns
+// store.ErrNoQuorum if that takes too long, and store.ErrStalled at once if the disk stalls, which blocks reads and
+// writes as well.
 func (s *calls) led(ctx context.Context) error {
 	if err := s.stalled(); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// lock ensures that only one process has the data dir, and otherwise reports at once which one has it: etcd itself
-// would wait for the database's lock silently.
+// lock makes sure that only one process uses the data dir. If another one does, it names that process at once: etcd
+// itself would silently wait for the database's lock.
 func lock(dataDir string) (unlock func() error, err error) {
 	file, err := os.OpenFile(filepath.Join(dataDir, "tend.lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -27,7 +27,7 @@ func lock(dataDir string) (unlock func() error, err error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", dataDir, err)
 	}
-	// The process id is only for messages: a full disk must not keep a server from its own data.
+	// The process id serves only messages: a full disk must not keep a server from its own data.
 	if file.Truncate(0) == nil {
 		_, _ = fmt.Fprintln(file, os.Getpid())
 	}

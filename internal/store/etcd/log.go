@@ -44,8 +44,8 @@ type core struct {
 	log   *slog.Logger
 	phase func() phase
 	with  []zapcore.Field
-	// removed is set by the line in which etcd says that other members refuse this one: it says it nowhere else. Nil
-	// for none.
+	// removed is set by the log line in which etcd reports that other members refuse this one: etcd reports it nowhere
+	// else. May be nil.
 	removed *atomic.Bool
 }
 
@@ -61,8 +61,8 @@ func (c *core) With(fields []zapcore.Field) zapcore.Core {
 	return &core{level: c.level, log: c.log, phase: c.phase, with: more, removed: c.removed}
 }
 
-// deliberate are warnings about deliberate settings (one port is a private socket, requests are bounded by this store's
-// own limit, etcd's own users are not used), or true of every new store until its first snapshot.
+// deliberate are warnings about deliberate settings (one port is a private socket, the store's own limit bounds
+// requests, etcd's users are not used), or about every new store until its first snapshot.
 var deliberate = map[string]bool{
 	"Failed to detect schema version":  true,
 	"failed to update storage version": true,
@@ -94,8 +94,8 @@ func (c *core) Write(entry zapcore.Entry, fields []zapcore.Field) error {
 	return nil
 }
 
-// severity returns the level of a line in Tend's log. While the store closes, etcd reports its own parts as failed
-// because they end; while it opens, an error ends the opening, which returns it. Both are logged at debug level.
+// severity returns the level of a line in Tend's log. While the store closes, etcd reports that its parts fail because
+// they end; while it opens, an error ends the opening, which returns it. Both are logged at debug level.
 func (c *core) severity(level zapcore.Level) slog.Level {
 	phase := c.phase()
 	if phase == closing || phase == opening && level >= zapcore.ErrorLevel {

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// Member is one of the members that hold the store.
+// Member is one of the etcd members that hold the store.
 type Member struct {
 	ID uint64
 	// Name is empty until the member has started.
@@ -20,11 +20,11 @@ type Member struct {
 	URL  string
 	// Voting is false while a member that was added catches up.
 	Voting bool
-	// Self is set for the member of this process, Leads for the one that the members elected.
+	// Self is set for the member of this process, Leads for the leader.
 	Self, Leads bool
 }
 
-// Members returns the members as this one knows them, by id. It asks no other.
+// Members returns the members as this one knows them, by id, without asking another.
 func (s *Store) Members() []Member {
 	var out []Member
 	server := s.member.Server
@@ -42,9 +42,9 @@ func (s *Store) Members() []Member {
 // ErrMember means that the members can't be changed like that.
 var ErrMember = errors.New("the members of the store")
 
-// AddMember adds a member that is reached at a URL, without a vote: PromoteMembers gives it one. check looks at the
-// members that there are, right before it is added: add is false if it is among them already. It waits a while for
-// members that have to be healthy first, and while check returns ErrMember.
+// AddMember adds a member at a URL without a vote: PromoteMembers gives it one. It calls check with the current members
+// right before it adds: add is false if the member exists already. It waits a while for the members to be healthy, and
+// while check returns ErrMember.
 func (s *Store) AddMember(ctx context.Context, url string, check func([]Member) (add bool, err error)) error {
 	ctx, done, err := s.within(ctx)
 	if err != nil {
@@ -58,14 +58,14 @@ func (s *Store) AddMember(ctx context.Context, url string, check func([]Member) 
 		}
 		_, err = s.client.MemberAddAsLearner(ctx, []string{url})
 		if errors.Is(err, rpctypes.ErrMemberNotFound) {
-			// one of this URL that was added within this second, and so has its id, was removed
+			// a member of this URL, added within the same second and so with the same id, was removed
 			return fmt.Errorf("%w: add %s: %w", ErrMember, url, err)
 		}
 		return s.translateMember("add "+url, err)
 	})
 }
 
-// healthWait is the time after which the members must count as healthy: etcd asks for 5 s of a connection.
+// healthWait bounds the wait for healthy members: etcd counts a connection as healthy after 5 s.
 const healthWait = 12 * time.Second
 
 // onceHealthy changes the members, and tries again for a while if they have to be healthy first. It returns
@@ -94,8 +94,8 @@ func (s *Store) onceHealthy(ctx context.Context, doing string, change func(conte
 	}
 }
 
-// PromoteMembers gives a vote to those of the members without one that are ready for it, once they have caught up with
-// the others.
+// PromoteMembers gives a vote to members that have none, once ready approves them and they have caught up with the
+// others.
 func (s *Store) PromoteMembers(ctx context.Context, ready func(Member) bool) error {
 	ctx, done, err := s.within(ctx)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *Store) translateMember(doing string, err error) error {
 	return s.translate(doing, err)
 }
 
-// enter makes this member's URL known if it has changed.
+// enter publishes this member's URL if it has changed.
 func (s *Store) enter(ctx context.Context) error {
 	if s.opts.Peers == nil {
 		return nil
@@ -155,7 +155,7 @@ func (s *Store) enter(ctx context.Context) error {
 	return nil
 }
 
-// Self returns this member. It has no vote yet if it was added and not promoted: it reads and writes as the others do.
+// Self returns this member. A member that was added but not promoted has no vote: it reads and writes as the others do.
 func (s *Store) Self() Member {
 	members := s.Members()
 	i := slices.IndexFunc(members, func(m Member) bool { return m.Self })

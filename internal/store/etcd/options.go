@@ -16,7 +16,7 @@ type Options struct {
 	PeerURL   string
 	// Name is the member's name. Default tend-0.
 	Name string
-	// Peers is set for one of several members. Default: a single member, which nothing can join.
+	// Peers is set for one of several members. Default: a single member, which no other can join.
 	Peers *Peers
 	// ReadyTimeout bounds the boot. Default 30 s; 5 min with Peers, which a member may have to wait for.
 	ReadyTimeout time.Duration
@@ -27,13 +27,13 @@ type Options struct {
 	Quota int64
 	// Retention is the time for which history is kept for watches. Default 10 min.
 	Retention time.Duration
-	// MinFree is the free disk space, in bytes, below which commits are refused. Deletions and leases pass down to an
-	// eighth of it. Default 256 MiB; negative is never.
+	// MinFree is the free disk space, in bytes, below which commits are refused. Deletions and leases pass until only an
+	// eighth of it is free. Default 256 MiB; negative is never.
 	MinFree int64
 	// Ballast is the size of a file a person may remove when the disk is full, to have room to delete with. It is
 	// created at a start if four times its size and MinFree are free. Default 64 MiB; negative for none.
 	Ballast int64
-	// Verbose passes etcd's own log through below warnings.
+	// Verbose also passes on lines of etcd's own log below the level of warnings.
 	Verbose bool
 	Logger  *slog.Logger
 	// OnFatal is called once when etcd gives up after Open (it would end the process by itself): every call fails from

@@ -13,10 +13,10 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// packEvery is the time for which a database that could not be packed much is left as it is.
+// packEvery is the pause after a packing that gained little.
 const packEvery = time.Minute
 
-// perKey is the room of a record in the database besides its key and value.
+// perKey is the space that a record takes in the database besides its key and value.
 const perKey = 256
 
 // packing spaces out attempts to make room in the database: each stops the store for as long as the file takes to
@@ -27,7 +27,7 @@ type packing struct {
 	notBefore time.Time
 }
 
-// fits reports whether the database stays within its quota with a commit. Deletions always fit: they are the way out.
+// fits reports whether the database stays within its quota with a commit. Deletions always fit, since they make room.
 func (s *Store) fits(txn store.Txn) bool {
 	if deletesOnly(txn) {
 		return true
@@ -54,7 +54,7 @@ func (s *Store) makeRoom(txn store.Txn, alarmed bool) error {
 	return s.full()
 }
 
-// full says what to do about a database that has no room left.
+// full returns ErrNoSpace with the next step for a database that has no room left.
 func (s *Store) full() error {
 	return fmt.Errorf("%w: the database takes %d MiB of its quota of %d MiB without any history: delete objects that are no longer needed (tend delete), writes go on within %s then",
 		store.ErrNoSpace, s.SizeBytes()>>20, s.opts.Quota>>20, packEvery)

@@ -11,8 +11,8 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// Peers makes the member one of several, or one that can become so: it talks with the others over TLS, both sides with
-// a certificate of an authority that issues only those.
+// Peers makes the member one of several, or lets others join it. Members talk over TLS, both sides with a certificate
+// of an authority that issues no others.
 type Peers struct {
 	// Listen is the address at which the member listens for others, URL its address for them: https://HOST:PORT.
 	Listen, URL string
@@ -26,7 +26,7 @@ type Peers struct {
 	Members map[string]string
 }
 
-// Several members wait for each other over a network: etcd's own defaults, made for one.
+// Several members wait for each other over a network: etcd's own defaults, made for that.
 const (
 	peerTickMs     = 100
 	peerElectionMs = 1000
@@ -44,7 +44,7 @@ func (s *Store) configurePeers(cfg *embed.Config) error {
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{{Scheme: "https", Host: p.Listen}}, []url.URL{*own}
 	cfg.PeerTLSInfo = transport.TLSInfo{
 		CertFile: p.Certificate, KeyFile: p.Key, TrustedCAFile: p.Authority, ClientCertAuth: true, ServerName: p.Name,
-		SkipClientSANVerify: true, // a member's certificate is not that of an address
+		SkipClientSANVerify: true, // the certificate names the member, not an address
 	}
 	cfg.TickMs, cfg.ElectionMs, cfg.SnapshotCatchUpEntries = peerTickMs, peerElectionMs, peerCatchUp
 	cfg.InitialCluster = s.opts.Name + "=" + p.URL

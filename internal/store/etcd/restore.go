@@ -14,12 +14,12 @@ import (
 )
 
 // RevisionRaise is added to the snapshot's revision on a restore. The result is higher than any revision that the lost
-// store can have reached since, so a client that knew it never takes old for new.
+// store can have reached since, so a client that knew it never mistakes old records for new ones.
 const RevisionRaise = 1_000_000_000
 
-// Restore makes the folder dataDir of a store with one member from a snapshot's file. The member belongs to no cluster
-// of members that was before. It returns an error if dataDir has a member already, or if etcd gives up, as on a full
-// disk: then its goroutines may be blocked with what they hold, and the process should end soon.
+// Restore makes dataDir, the folder of a store with one member, from a snapshot's file. The member belongs to no
+// earlier cluster. Restore returns an error if dataDir has a member already, or if etcd gives up, as on a full disk:
+// its goroutines may then block for good, and the process should end soon.
 func Restore(path, dataDir, name string, logger *slog.Logger) error {
 	token := make([]byte, 8)
 	_, _ = rand.Read(token) // never fails

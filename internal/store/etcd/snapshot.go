@@ -20,8 +20,8 @@ import (
 // ErrSnapshot means that a file isn't a complete snapshot of a store.
 var ErrSnapshot = errors.New("not a complete snapshot")
 
-// Snapshot writes the whole store, as it is at one revision, to w, followed by the sum of it. While w is slow, the
-// database can't be packed: give it a file. It returns ErrClosed, and w's errors.
+// Snapshot writes the whole store, as it is at one revision, to w, followed by its checksum. While w is slow, the
+// database can't be packed: write to a file. It returns ErrClosed, and w's errors.
 func (s *Store) Snapshot(ctx context.Context, w io.Writer) error {
 	ctx, done, err := s.within(ctx)
 	if err != nil {
@@ -43,8 +43,8 @@ func (s *Store) Snapshot(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// CheckSnapshot checks the sum at the end of a snapshot's file, and its pages. It returns ErrSnapshot if the file was
-// cut or changed, ErrDamaged if its database was damaged already when it was copied.
+// CheckSnapshot checks the checksum at the end of a snapshot's file, and its pages. It returns ErrSnapshot if the file
+// was cut or changed, and ErrDamaged if its database was damaged before it was copied.
 func CheckSnapshot(ctx context.Context, path string) error {
 	if err := checkSum(path); err != nil {
 		return err
@@ -82,7 +82,7 @@ func checkSum(path string) error {
 	return nil
 }
 
-// ReadSnapshot returns the entries of a snapshot's file, by their keys, and its revision. All of them are in memory.
+// ReadSnapshot returns the entries of a snapshot's file by key, and its revision. It holds all of them in memory.
 func ReadSnapshot(path string) (entries map[string]store.Entry, revision int64, err error) {
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true})
 	if err != nil {
@@ -117,7 +117,7 @@ func readRevision(entries map[string]store.Entry, revision *int64, k, v []byte) 
 	}
 	*revision = mvcc.BytesToRev(k).Main
 	switch {
-	case len(kv.Key) == 0: // a restore raised the revision by it
+	case len(kv.Key) == 0: // the key by which a restore raised the revision
 	case mvcc.IsTombstone(k):
 		delete(entries, string(kv.Key))
 	default:

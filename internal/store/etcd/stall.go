@@ -25,7 +25,8 @@ const (
 	lastWrite = time.Second
 )
 
-// stall knows since when the disk has not finished a write. etcd itself says nothing while its disk stalls: calls wait.
+// stall records since when the disk has not finished a write. etcd itself reports nothing while its disk stalls: calls
+// wait.
 type stall struct {
 	dir   string
 	since atomic.Pointer[time.Time]
@@ -45,14 +46,14 @@ func (d *stall) err() error {
 		waits.Round(time.Second))
 }
 
-// Stalled returns store.ErrStalled, with what waits, while the disk finishes no write.
+// Stalled returns store.ErrStalled, with the time since the last finished write, while the disk finishes none.
 func (s *Store) Stalled() error { return s.stall.err() }
 
 // probeDisk writes to the disk until the store ends.
 func (s *Store) probeDisk() { s.stall.probe(s.lifetime.Done(), s.stall.write) }
 
-// probe calls write again and again until ended is closed. Then it waits for a write no longer than lastWrite: one
-// whose disk stalls outlives the store.
+// probe calls write again and again until ended is closed. Then it waits for a write no longer than lastWrite: a write
+// on a stalled disk outlives the store.
 func (d *stall) probe(ended <-chan struct{}, write func() <-chan struct{}) {
 	ticker := time.NewTicker(probeEvery)
 	defer ticker.Stop()
@@ -78,7 +79,7 @@ func (d *stall) probe(ended <-chan struct{}, write func() <-chan struct{}) {
 	}
 }
 
-// write begins to write a byte and returns what is closed once the disk has it, or has refused it.
+// write begins to write a byte and returns a channel that closes once the disk has it, or has refused it.
 func (d *stall) write() <-chan struct{} {
 	written := make(chan struct{})
 	recovery.Go(func() {

@@ -11,10 +11,9 @@ import (
 // databasePath returns the path of the member's database.
 func (s *Store) databasePath() string { return filepath.Join(s.opts.DataDir, "member", "snap", "db") }
 
-// cutTail cuts off the end of the database file that was never written. bbolt grows the file by 16 MB at a time, and
-// etcd maps all of it into memory at a start: without the cut, a small database takes 16 MB of memory after a restart.
-// A snapshot ends with its last page, too. Every fault is left to etcd, which opens the file
-// next and reports it.
+// cutTail truncates the database file after its last page. bbolt grows the file by 16 MB at a time, and etcd maps all
+// of it into memory at a start: without the cut, a small database takes 16 MB of memory after a restart. A snapshot
+// ends with its last page, too. Errors are left to etcd, which opens the file next and reports them.
 func (s *Store) cutTail() {
 	path := s.databasePath()
 	if size, err := sizeInUse(path); err == nil {

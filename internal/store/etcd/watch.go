@@ -20,7 +20,7 @@ type watcher struct {
 // Batches delivers commits.
 func (w *watcher) Batches() <-chan store.Batch { return w.batches }
 
-// Err says why the channel closed.
+// Err returns the reason why the channel closed.
 func (w *watcher) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -43,7 +43,7 @@ func (s *calls) Watch(ctx context.Context, prefix string, from int64) store.Watc
 		return w
 	}
 	if from == 0 {
-		// "Now" is when the caller asked, not when etcd handles it.
+		// "Now" is the time of this call, not the time at which etcd handles it.
 		page, err := s.List(inner, nothing, store.ListOptions{Limit: 1})
 		if err != nil {
 			done()

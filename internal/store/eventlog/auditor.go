@@ -15,27 +15,28 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// The bounds of an Auditor: calls that wait, calls of one commit, how long a caller waits for room, how often what a
-// store refuses is tried, and how long calls are written after the end.
+// The bounds of an Auditor: waiting calls, calls in one commit, a caller's wait for room, the interval between retries
+// of a commit, and the time for the last commits after the end.
 const (
 	auditWaiting = 4096
 	auditBatch   = 128
-	// auditBytes is about how large one commit may become: a call may list many objects.
+	// auditBytes is the approximate maximal size of one commit: a call may list many objects.
 	auditBytes = 512 << 10
 	auditRoom  = time.Second
 	auditTries = 8
 	auditEnd   = 5 * time.Second
 )
 
-// foreignEvery is the time for which calls without a token make one record: they can't push others out of the log.
+// foreignEvery is the period whose calls without a token make one record, so that they can't push others out of the
+// log.
 const foreignEvery = time.Minute
 
-// Auditor writes calls to the log of the audit. Callers don't wait for the store: a server that is killed may lose the
-// calls of its last moment, one that stops loses none.
+// Auditor writes calls to the audit log. Callers don't wait for the store: a server that is killed may lose the calls
+// of its last moment, one that stops loses none.
 type Auditor struct {
-	// Store takes the commits.
+	// Store receives the commits.
 	Store records.Committer
-	// Revision is one that is known.
+	// Revision returns a recent revision of the store.
 	Revision func() int64
 	Now      func() time.Time
 	Logger   *slog.Logger
@@ -50,14 +51,14 @@ type audited struct {
 	data api.AuditData
 }
 
-// NewAuditor returns an Auditor; Run writes what it is given.
+// NewAuditor returns an Auditor; its Run writes the recorded calls.
 func NewAuditor(s records.Committer, revision func() int64, now func() time.Time, logger *slog.Logger) *Auditor {
 	return &Auditor{Store: s, Revision: revision, Now: now, Logger: logger,
 		waiting: make(chan *audited, auditWaiting), foreign: make(chan api.AuditData, 1)}
 }
 
-// Record takes a call. If very many wait, it waits for room, and then the log of the server has the call. A refused
-// call is recorded as by RecordBounded.
+// Record queues a call. If very many wait, it waits for room, and as a last resort writes the call to the server's log.
+// It records a refused call like RecordBounded does.
 func (a *Auditor) Record(data api.AuditData) {
 	if isRefused(data) {
 		a.RecordBounded(data)
@@ -66,8 +67,8 @@ func (a *Auditor) Record(data api.AuditData) {
 	a.queue(data)
 }
 
-// RecordBounded takes a call of a kind that its actor must not fill the log with: beyond a bound, the equal calls of a
-// minute are one record with their count.
+// RecordBounded queues a call that an actor could repeat to fill the log: beyond a bound, the equal calls of a minute
+// become one record with their count.
 func (a *Auditor) RecordBounded(data api.AuditData) {
 	if a.bounded.admit(data) {
 		a.queue(data)
@@ -90,7 +91,8 @@ func (a *Auditor) queue(data api.AuditData) {
 	}
 }
 
-// RecordForeign counts a call without a token. The calls of a minute are one record: the first one, and how many.
+// RecordForeign counts a call without a token. The calls of a minute become one record: the first one, and their
+// number.
 func (a *Auditor) RecordForeign(data api.AuditData) {
 	data.Count = 1
 	select {
@@ -101,7 +103,7 @@ func (a *Auditor) RecordForeign(data api.AuditData) {
 	}
 }
 
-// merge puts a count back, with what came meanwhile.
+// merge adds a count back that couldn't be recorded.
 func (a *Auditor) merge(data api.AuditData) {
 	for {
 		select {
@@ -113,7 +115,7 @@ func (a *Auditor) merge(data api.AuditData) {
 	}
 }
 
-// Run writes calls until ctx ends, and then what is left.
+// Run writes calls until ctx ends, and then those that still wait.
 func (a *Auditor) Run(ctx context.Context) error {
 	writing, end := outlasting(ctx)
 	defer end()
@@ -140,7 +142,7 @@ func outlasting(ctx context.Context) (context.Context, func()) {
 	return out, func() { stop(); cancel() }
 }
 
-// finish writes what is left.
+// finish writes the calls that still wait.
 func (a *Auditor) finish(ctx context.Context) {
 	a.takeForeign(ctx)
 	a.takeFolded(ctx)
@@ -177,7 +179,7 @@ func (a *Auditor) gather(first audited) []audited {
 	return out
 }
 
-// weight is about how many bytes a call takes.
+// weight returns the approximate size of a call in bytes.
 func weight(data api.AuditData) int {
 	const fields = 512
 	bytes := fields
@@ -187,8 +189,8 @@ func weight(data api.AuditData) int {
 	return bytes
 }
 
-// write commits calls as one entry, of which the key is created: a try without an answer that was applied makes the
-// next one conflict, so no call is there twice.
+// write commits calls as one entry under the condition that its key is new: if an attempt without an answer was
+// applied, the next one conflicts, so no call is recorded twice.
 func (a *Auditor) write(ctx context.Context, calls []audited) {
 	op, err := a.op(calls)
 	for try := 0; err == nil && try < auditTries; try++ {
@@ -212,7 +214,7 @@ func (a *Auditor) write(ctx context.Context, calls []audited) {
 	a.lost(calls, err)
 }
 
-// lost logs calls that the store didn't take.
+// lost writes calls that the store refused to the server's log.
 func (a *Auditor) lost(calls []audited, err error) {
 	for _, call := range calls {
 		a.Logger.Warn("a call is not in the audit", "method", call.data.Method, "path", call.data.Path,

@@ -10,9 +10,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// The bounds of calls that are recorded by their actor: how many of an actor have a record each until more of them are
-// folded, how many it gets back each minute, how many different calls of a minute are folded apart, and how many actors
-// are counted apart.
+// The bounds of calls by actor: the records that an actor has before its calls are folded, the records that it regains
+// each minute, the different calls of a minute that are folded apart, and the actors that are counted apart.
 const (
 	boundedRoom   = 30
 	boundedRefill = 1
@@ -20,28 +19,28 @@ const (
 	boundedActors = 1000
 )
 
-// isRefused reports whether a call was refused for what it asks: it changed nothing.
+// isRefused reports whether a call was refused as invalid or forbidden: it changed nothing.
 func isRefused(data api.AuditData) bool {
 	return data.Status >= http.StatusBadRequest && data.Status < http.StatusInternalServerError
 }
 
-// bounded counts calls by their actor: one that may call, as a container with a token may, can't push the calls of
-// others out of the log by calling very often. Each actor has room for some records, which comes back slowly. Beyond
-// it, the equal calls of a minute are one record with their count. Safe for concurrent use.
+// bounded counts calls by their actor, so that an actor that calls very often, such as a container with a token, can't
+// push the calls of others out of the log. Each actor has room for some records, which comes back slowly. Beyond it,
+// the equal calls of a minute become one record with their count. Safe for concurrent use.
 type bounded struct {
 	mu     sync.Mutex
 	actors map[string]*actorCalls
 }
 
-// actorCalls holds what is known of an actor: how many of its calls still have a record each, and what was folded since
-// the minute began, in the order of the first calls.
+// actorCalls is the state of an actor: how many of its calls still get a record each, and the calls folded since the
+// minute began, in the order of the first ones.
 type actorCalls struct {
 	room   int
 	folded map[sameCall]*api.AuditData
 	order  []sameCall
 }
 
-// sameCall holds what folded calls have in common. The zero value stands for all beyond boundedCalls.
+// sameCall holds the fields that folded calls share. The zero value stands for all calls beyond boundedCalls.
 type sameCall struct {
 	method, path string
 	object       api.Ref
@@ -73,7 +72,7 @@ func (b *bounded) admit(data api.AuditData) bool {
 	return false
 }
 
-// by returns what is known of an actor; those beyond boundedActors are counted together.
+// by returns the state of an actor. Actors beyond boundedActors share one.
 func (b *bounded) by(actor string) *actorCalls {
 	if b.actors == nil {
 		b.actors = map[string]*actorCalls{}
@@ -90,7 +89,7 @@ func (b *bounded) by(actor string) *actorCalls {
 	return by
 }
 
-// take begins another minute, and returns the records of what was folded.
+// take begins another minute, and returns the records of the folded calls.
 func (b *bounded) take() (out []api.AuditData) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,7 +97,7 @@ func (b *bounded) take() (out []api.AuditData) {
 		by := b.actors[actor]
 		for _, same := range by.order {
 			if by.folded[same].Count == 1 {
-				by.folded[same].Count = 0 // as every record of one call
+				by.folded[same].Count = 0 // a single call has a record without a count
 			}
 			out = append(out, *by.folded[same])
 		}
@@ -110,7 +109,7 @@ func (b *bounded) take() (out []api.AuditData) {
 	return out
 }
 
-// takeFolded writes what was folded.
+// takeFolded queues the records of the folded calls.
 func (a *Auditor) takeFolded(ctx context.Context) {
 	now, room := a.Now().UTC(), auditBytes
 	var batch []audited

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// The bounds of what is stored: an event's data, in bytes, and all of one commit's, beyond which events lose their
+// The maximal sizes in bytes: of an event's data, and of the data of one commit, beyond which events lose their
 // details.
 const (
 	MaxEventBytes  = 2 << 10
@@ -42,7 +42,7 @@ func encode(now time.Time, site string, events []change.Event, by records.Author
 	return value, nil
 }
 
-// fit returns data within a number of bytes: first values go, then fields, then what conditions say.
+// fit returns data within a number of bytes. It drops values first, then fields, then the messages of conditions.
 func fit(data api.EventData, most int) (json.RawMessage, error) {
 	for {
 		raw, err := json.Marshal(data)

@@ -11,14 +11,14 @@ import (
 	"tend.dev/tend/api"
 )
 
-// entry is the value of one key: the events of one commit. What all events of a log have in common is added on reading.
+// entry is the value of one key: the events of one commit. Reading adds the fields that all events of a log share.
 type entry struct {
 	Time   time.Time `json:"time"`
 	Events []stored  `json:"events"`
 }
 
 type stored struct {
-	// Time is the event's own, where it is not the entry's.
+	// Time is the event's own time, if it differs from the entry's.
 	Time    *time.Time      `json:"time,omitempty"`
 	Type    string          `json:"type"`
 	Subject string          `json:"subject,omitempty"`
@@ -45,11 +45,11 @@ func decode(source string, revision int64, value []byte) ([]api.Event, error) {
 	return out, nil
 }
 
-// slot holds what is known of an entry without its value.
+// slot is the part of an entry that is known without its value.
 type slot struct {
 	// revision is the revision of the commit.
 	revision int64
-	// known is a revision that the writer knew of: keys are roughly in the order of the commits.
+	// known is a revision that the writer had seen: keys are roughly in the order of the commits.
 	known int64
 	// at is the time of the write, in Unix milliseconds.
 	at int64

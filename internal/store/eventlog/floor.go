@@ -2,8 +2,8 @@ package eventlog
 
 import "strconv"
 
-// floorName is the key, below a log's prefix, of the newest revision of which events were deleted. It is written with
-// each deletion, so that no reader takes a deleted event for one that never was.
+// floorName is the key, below a log's prefix, of the newest revision whose events were deleted. Each deletion writes
+// it, so that a reader can tell deleted events from those that never were.
 const floorName = "floor"
 
 func parseFloor(value []byte) int64 {

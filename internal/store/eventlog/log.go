@@ -18,7 +18,7 @@ const (
 
 // Options are the options of a Log. Store, Prefix and Source are required.
 type Options struct {
-	// Store is read for what is not in memory.
+	// Store is read for entries that are not in memory.
 	Store Store
 	// Prefix is records.EventsPrefix or records.AuditPrefix.
 	Prefix string
@@ -34,12 +34,11 @@ type Store interface {
 	List(ctx context.Context, prefix string, opts store.ListOptions) (store.Page, error)
 }
 
-// Log reads a log. It is fed by a view, as the reader of its prefix. Safe for concurrent use.
+// Log reads a log. A view feeds it, as the reader of its prefix. Safe for concurrent use.
 type Log struct {
 	opts Options
 
-	// draft and draftFloor are what a listing has brought, and tailDraft what a commit has: they belong to the view's
-	// goroutine.
+	// draft and draftFloor hold the result of a listing, tailDraft that of a commit: they belong to the view's goroutine.
 	listing bool
 	draft   []slot
 	fresh   []tailed
@@ -75,10 +74,10 @@ func New(o Options) *Log {
 	return &Log{opts: o, changed: make(chan struct{}), gone: map[string]struct{}{}}
 }
 
-// Restart begins a listing: what follows until Reached is everything there is.
+// Restart begins a listing: the entries until Reached are the complete log.
 func (l *Log) Restart() { l.listing, l.draft, l.fresh, l.draftFloor = true, nil, nil, 0; clear(l.gone) }
 
-// Put takes an entry.
+// Put adds an entry.
 func (l *Log) Put(e store.Entry) {
 	rest := strings.TrimPrefix(e.Key, l.opts.Prefix)
 	if rest == floorName {
@@ -97,10 +96,10 @@ func (l *Log) Put(e store.Entry) {
 	l.fresh = append(l.fresh, tailed{slot: s, value: e.Value})
 }
 
-// Delete takes the end of an entry.
+// Delete removes an entry.
 func (l *Log) Delete(key string) { l.gone[key] = struct{}{} }
 
-// Reached publishes what was taken: the log is complete up to a revision.
+// Reached publishes the changes since the last call: the log is complete up to a revision.
 func (l *Log) Reached(revision int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,7 +146,7 @@ func (l *Log) extend() {
 	l.wake()
 }
 
-// forget removes the entries of keys that are gone: nearly always the oldest. It requires mu.
+// forget removes the deleted entries, nearly always the oldest. It requires mu.
 func (l *Log) forget() {
 	if len(l.gone) == 0 {
 		return
@@ -173,7 +172,7 @@ func (l *Log) forget() {
 	}
 }
 
-// wake wakes those who wait. It requires mu.
+// wake wakes the waiting readers. It requires mu.
 func (l *Log) wake() {
 	close(l.changed)
 	l.changed = make(chan struct{})
@@ -186,17 +185,17 @@ func (l *Log) Changed() <-chan struct{} {
 	return l.changed
 }
 
-// State describes what a log holds.
+// State describes the extent of a log.
 type State struct {
 	Entries int
 	Bytes   int64
-	// Oldest is the oldest position that can be read after, Newest the one after the last event; Revision is that up to
-	// which the log is complete.
+	// Oldest is the oldest position that can be read after, Newest the position after the last event, and Revision the
+	// revision up to which the log is complete.
 	Oldest, Newest Position
 	Revision       int64
 }
 
-// State returns what the log holds now.
+// State returns the current extent of the log.
 func (l *Log) State() State {
 	l.mu.Lock()
 	defer l.mu.Unlock()

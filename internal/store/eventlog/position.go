@@ -23,7 +23,8 @@ func After(revision int64) Position {
 	return Position{revision, math.MaxInt32}
 }
 
-// String is the id of the event before the position, or a revision alone: after everything of it.
+// String returns the id of the event before the position. A revision alone stands for the position after all its
+// events.
 func (p Position) String() string {
 	if p.Revision == 0 || p.Index == math.MaxInt32 {
 		return strconv.FormatInt(p.Revision, 10)

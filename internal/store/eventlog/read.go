@@ -18,7 +18,7 @@ const (
 	MaxEvents     = 5000
 )
 
-// Query selects events. The zero value is the oldest ones.
+// Query selects events. The zero value selects the oldest ones.
 type Query struct {
 	After Position
 	// Last selects the newest events instead, among those before Before. A zero Before includes all events.
@@ -43,7 +43,7 @@ type Page struct {
 }
 
 // Next returns the events after a position, in order, at most about limit of them, and the position after them. It
-// waits until there is one. The error is a *GoneError if events after the position were deleted, or that of ctx.
+// waits until there is an event. The error is a *GoneError if events after the position were deleted, or ctx's.
 func (l *Log) Next(ctx context.Context, after Position, limit int) ([]api.Event, Position, error) {
 	for {
 		changed := l.Changed()
@@ -83,7 +83,7 @@ func wait(ctx context.Context, changed <-chan struct{}) error {
 	}
 }
 
-// read makes one attempt. The result is incomplete if the log must read more keys first.
+// read makes one attempt. complete is false if the log must read more keys first.
 func (l *Log) read(ctx context.Context, q Query) (page Page, complete bool, err error) {
 	limit := q.Limit
 	if limit <= 0 {
@@ -229,7 +229,7 @@ func (l *Log) values(ctx context.Context, slots []slot) ([][]byte, error) {
 	}); err != nil {
 		return nil, err
 	}
-	for key, i := range places { // what lies far from the others
+	for key, i := range places { // entries whose keys are far from the others
 		e, err := l.opts.Store.Get(ctx, key)
 		if err != nil {
 			return nil, fmt.Errorf("read the log: %w", err)

@@ -21,12 +21,12 @@ type Recorder struct {
 	store.Store
 	snapshot func() *view.Snapshot
 	now      func() time.Time
-	// Published is called with the number of events of each commit that was answered. Nil counts nothing.
+	// Published is called with the number of events of each successful commit. May be nil.
 	Published func(events int)
 }
 
-// Record returns a Recorder before a store. snapshot returns what is known of the store, or nil if nothing is yet: a
-// value that it lacks is read from the store.
+// Record returns a Recorder in front of a store. snapshot returns the current view of the store, or nil if there is
+// none yet: a record that it lacks is read from the store.
 func Record(s store.Store, snapshot func() *view.Snapshot, now func() time.Time) *Recorder {
 	return &Recorder{Store: s, snapshot: snapshot, now: now}
 }
@@ -69,7 +69,7 @@ func concernsObjects(txn store.Txn) bool {
 	return false
 }
 
-// draft is the events of one transaction in the making.
+// draft collects the events of one transaction.
 type draft struct {
 	*Recorder
 	txn  store.Txn
@@ -84,7 +84,7 @@ func (d *draft) events(ctx context.Context) ([]change.Event, error) {
 		switch {
 		case strings.HasPrefix(op.Key, records.DesiredPrefix):
 			found, err = d.object(ctx, op)
-		case strings.HasPrefix(op.Key, records.StatusPrefix) && !op.Delete: // a status goes with its object
+		case strings.HasPrefix(op.Key, records.StatusPrefix) && !op.Delete: // a status is deleted with its object
 			found, err = d.status(ctx, op)
 		case strings.HasPrefix(op.Key, records.LabsPrefix) && !op.Delete:
 			found, err = d.orders(ctx, op)
@@ -140,7 +140,8 @@ func (d *draft) status(ctx context.Context, op store.Op) ([]change.Event, error)
 	return change.Status(*object, old, op.Value), nil
 }
 
-// orders returns the events of what people ask of a lab. A lab that doesn't exist has none.
+// orders returns the events of what people request for a lab: more time, or its end. It returns none if the lab doesn't
+// exist.
 func (d *draft) orders(ctx context.Context, op store.Op) ([]change.Event, error) {
 	ref, _, ok := records.ParseRef(strings.TrimPrefix(op.Key, records.LabsPrefix))
 	if !ok {
@@ -164,7 +165,7 @@ func (d *draft) orders(ctx context.Context, op store.Op) ([]change.Event, error)
 	return change.Orders(*object, old, next), nil
 }
 
-// node returns the events of what changes of a node.
+// node returns the events of a node's changes.
 func (d *draft) node(ctx context.Context, op store.Op) ([]change.Event, error) {
 	value, err := d.before(ctx, op.Key)
 	if err != nil {
@@ -180,8 +181,9 @@ func (d *draft) node(ctx context.Context, op store.Op) ([]change.Event, error) {
 	return change.Node(strings.TrimPrefix(op.Key, records.NodeStatesPrefix), old, next), nil
 }
 
-// before returns the record that a key has when the transaction is applied: the one that its condition names. If the
-// snapshot has another one, the store is read; if that has another one too, the transaction will not be applied.
+// before returns the record that a key has when the transaction is applied, which the transaction's condition names by
+// revision. If the snapshot has another revision, the store is read; if that has another one too, the transaction will
+// fail.
 func (d *draft) before(ctx context.Context, key string) (any, error) {
 	want, conditional := int64(0), false
 	for _, c := range d.txn.If {

@@ -37,8 +37,8 @@ func (r Retention) WithDefaults() Retention {
 // trimOps bounds one commit of Trim.
 const trimOps = 1000
 
-// Trim deletes what exceeds the retention, and returns how many entries that were. It is for the server that leads: to
-// is its term. A crash within it loses nothing: the next one goes on.
+// Trim deletes the entries beyond the retention, and returns their number. Only the leading server calls it: to commits
+// within its term. A crash within it loses nothing: the next call continues.
 func (l *Log) Trim(ctx context.Context, to records.Committer, keep Retention, now time.Time) (int, error) {
 	deleted := 0
 	for _, batch := range batches(l.excess(keep, now)) {

@@ -15,8 +15,8 @@ var progressOf = map[api.ImageState]placement.Progress{
 	api.ImagePresent: placement.Present,
 }
 
-// Nodes returns the nodes that answer a request for an image, and whether one of them has it. self counts as alive,
-// even if its heartbeat isn't stored yet: a node that asks is.
+// Nodes returns the nodes to ask for an image, and whether one of them has it. self counts as alive, even if its
+// heartbeat isn't stored yet: it is the node that asks.
 func Nodes(snap records.Snapshot, request api.ImageRequest, self string) (asked []string, present bool) {
 	at := map[string]*placement.Resolver{}
 	of := func(node string) *placement.Resolver {
@@ -31,7 +31,7 @@ func Nodes(snap records.Snapshot, request api.ImageRequest, self string) (asked 
 			present = present || status.Value.State == api.ImagePresent
 		}
 	}
-	if !present { // else the others don't matter
+	if !present { // otherwise the other nodes don't matter
 		for record := range snap.Prefix(records.AlivePrefix) {
 			of(strings.TrimPrefix(record.Key, records.AlivePrefix)).Alive = true
 		}
@@ -63,8 +63,8 @@ func runtimeOf(snap records.Snapshot, name string) string {
 	return ""
 }
 
-// reluctant marks the nodes that are asked only if no other is: those that a person set aside, and those that were
-// asked before and haven't answered.
+// reluctant marks the nodes that are asked last: those that a person set aside, and those that were asked before and
+// haven't answered.
 func reluctant(snap records.Snapshot, request api.ImageRequest, at map[string]*placement.Resolver) {
 	for name, n := range at {
 		availability := snap.NodeSpec(name).Availability
@@ -79,7 +79,7 @@ func reluctant(snap records.Snapshot, request api.ImageRequest, at map[string]*p
 	}
 }
 
-// Waiting returns the node that was asked and has given no sign so far; empty if there is none.
+// Waiting returns the node that was asked and has not answered so far, or "".
 func Waiting(snap records.Snapshot, request api.ImageRequest) string {
 	asked, present := Nodes(snap, request, "")
 	if present {

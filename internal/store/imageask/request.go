@@ -5,7 +5,8 @@ import (
 	"tend.dev/tend/internal/core/fit"
 )
 
-// Request returns the request for the image of an object's pods. spec is theirs, with the container as it was resolved.
+// Request returns the request for the image of an object's pods. spec is the pods' spec, with the container's
+// references resolved.
 func Request(object api.Object, spec api.WorkloadSpec) api.ImageRequest {
 	asked := api.ImageRequest{
 		Owner: object.Ref(), OwnerUID: object.Metadata.UID, Nonce: object.Metadata.Stamps[api.StampPull],

@@ -24,7 +24,7 @@ func (s *Store) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	return s.applyLocked(txn.Do), nil
 }
 
-// holdsLocked returns which precondition is not met, or which lease doesn't exist.
+// holdsLocked returns an error that names the precondition that doesn't hold, or the lease that doesn't exist.
 func (s *Store) holdsLocked(txn store.Txn) error {
 	tree := s.newestLocked().tree
 	for _, c := range txn.If {

@@ -30,7 +30,7 @@ type Store struct {
 	done chan struct{}
 }
 
-// commit is one revision: what it changed and everything that existed then.
+// commit is one revision: its changes, and all entries after it.
 type commit struct {
 	revision int64
 	events   []store.Event
@@ -110,7 +110,7 @@ func (s *Store) Compact(ctx context.Context, revision int64) error {
 	return nil
 }
 
-// Clone copies what the store holds now, without its history. The time to live of leases starts over in the copy, as
+// Clone copies the store's current entries, without the history. The time to live of leases starts over in the copy, as
 // after a restore.
 func (s *Store) Clone() *Store {
 	s.mu.Lock()

@@ -57,11 +57,11 @@ var codecs = []struct {
 	{SlotsPrefix, decodeText},
 	{HomesPrefix, decodeText},
 	{PlacingKey, decodeText},
-	{ClusterKey, decodeCluster}, // the last one: other prefixes begin with it
+	{ClusterKey, decodeCluster}, // last, since other prefixes begin with it
 }
 
-// Decode turns a stored value into its record: a pointer to the type named in codecs or in the table of kinds, a string
-// for slots and homes, and the bytes themselves for what has no type (config, leases).
+// Decode decodes a stored value into its record: a pointer to the type named in codecs or in the table of kinds, a
+// string for slots and homes, and the bytes themselves for values without a type (config, leases).
 func Decode(key string, value []byte) (any, error) {
 	for _, c := range codecs {
 		if strings.HasPrefix(key, c.prefix) {

@@ -7,17 +7,18 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// Footprint is all that a decision read of a snapshot, by the revisions of what it found. Where a later snapshot
-// answers the same reads alike, the same decision at the same time has the same result. The zero value is empty.
+// Footprint is the set of reads that a decision made of a snapshot, with the revisions of the records found. If a later
+// snapshot answers the same reads alike, the same decision at the same time has the same result. The zero value is
+// empty.
 type Footprint struct {
 	lookups  []lookup
 	kept     []kept
 	fleeting bool
 }
 
-// lookup is one read and its answer: how many records it found, and the newest revision among them. Two answers that
-// differ can't agree in both: a record that was written since has a revision above all before it, and without one
-// records are only missing.
+// lookup is one read and its answer: the number of records found, and the newest revision among them. Two different
+// answers can't agree in both: a record written since has a revision above all earlier ones, and otherwise records can
+// only be missing.
 type lookup struct {
 	find        find
 	index, name string
@@ -34,7 +35,7 @@ const (
 	byIndex
 )
 
-// kept is a value that a reader took from its cache across snapshots.
+// kept is a value that a reader caches across snapshots.
 type kept struct {
 	value any
 	again func(Snapshot) any
@@ -57,15 +58,16 @@ func (s Snapshot) Plain() Snapshot {
 	}
 }
 
-// Kept notes that a reader used something that it keeps from one snapshot to the next. It is the same for another
-// snapshot if again returns the same value for it.
+// Kept adds to the footprint that a reader used a cached value. The value is the same for another snapshot if again
+// returns it.
 func (s Snapshot) Kept(value any, again func(Snapshot) any) {
 	if n, ok := s.Reader.(noting); ok {
 		n.footprint.kept = append(n.footprint.kept, kept{value, again})
 	}
 }
 
-// Fleeting notes that a reader used what may change without a write, as the time for which a node has been silent.
+// Fleeting adds to the footprint that a reader used something that changes without a write, such as how long a node has
+// been silent.
 func (s Snapshot) Fleeting() {
 	if n, ok := s.Reader.(noting); ok {
 		n.footprint.fleeting = true
@@ -90,7 +92,7 @@ func (f *Footprint) Holds(s Snapshot) bool {
 	return true
 }
 
-// in returns the lookup with its answer in a snapshot.
+// in returns the lookup with its answer in another snapshot.
 func (l lookup) in(r Reader) lookup {
 	l.count, l.newest = 0, 0
 	var found iter.Seq[view.Record]
@@ -111,7 +113,7 @@ func (l lookup) in(r Reader) lookup {
 	return l
 }
 
-// noting is a Reader that notes what is read.
+// noting is a Reader that records the reads in a footprint.
 type noting struct {
 	Reader
 	footprint *Footprint

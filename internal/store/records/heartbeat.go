@@ -7,14 +7,14 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Heartbeat is stored for as long as a node's heartbeat lasts. The server that hears the node writes it. An older
-// server stores another value, of which nothing is read.
+// Heartbeat is stored while a node's heartbeat lasts, by the server that hears the node. A value in the format of an
+// older server reads as empty.
 type Heartbeat struct {
-	// Server is the one that hears the node, and Life the time at which that was started. It is empty if the server is
+	// Server is the server that hears the node, and Life the time of its start. Both are empty for a server that runs
 	// alone.
 	Server string    `json:"server,omitempty"`
 	Life   time.Time `json:"life,omitzero"`
-	// Last is the time of the last beat, once the node has missed two. Writing it is not a beat.
+	// Last is the time of the last beat, written once the node has missed two. Writing it is not a beat.
 	Last time.Time `json:"last,omitzero"`
 }
 
@@ -27,13 +27,13 @@ func HeartbeatOf(value any) (out Heartbeat) {
 	return out
 }
 
-// Heartbeat returns what is stored of a node's heartbeat; the zero value if it has none.
+// Heartbeat returns the stored heartbeat of a node, or the zero value.
 func (s Snapshot) Heartbeat(node string) Heartbeat {
 	record, _ := s.Get(AliveKey(node))
 	return HeartbeatOf(record.Value)
 }
 
-// ServerLife returns the time at which a server that runs was started; zero if none of that name runs.
+// ServerLife returns the start time of a running server, or the zero time.
 func (s Snapshot) ServerLife(name string) time.Time {
 	if presence := get[api.ServerPresence](s, ServerKey(name)); presence.Exists() {
 		return presence.Value.Since

@@ -14,60 +14,60 @@ const (
 	SlotsPrefix         = "/slots/"          // which task fills a slot: created with the task
 	ReleasesPrefix      = "/releases/"       // snapshots: the rollout controller
 	ImagesPrefix        = "/images/"         // image requests: the workload's controller
-	FoundPrefix         = "/found/"          // what nodes said of images as objects were stored: the API
+	FoundPrefix         = "/found/"          // reports of nodes about images, made when objects were stored: the API
 	FrozenPrefix        = "/frozen/"         // slots stopped on purpose: the API
 	MovesPrefix         = "/moves/"          // pods that a rebalance moves: the API
 	HoldsPrefix         = "/holds/"          // objects that a plugin's call works on, bound to a lease: the API
 	NamesPrefix         = "/names/"          // claims of <scope>-<name>: the API
 	ActualTasksPrefix   = "/actual/tasks/"   // observed halves of tasks: the node's agent
 	ActualNodesPrefix   = "/actual/nodes/"   // node facts: that agent
-	ActualImagesPrefix  = "/actual/images/"  // image states: that agent; an early answer: who writes the request
+	ActualImagesPrefix  = "/actual/images/"  // image states: that agent; an early answer: the writer of the request
 	ActualIngressPrefix = "/actual/ingress/" // proxies: that agent
 	ActualNetworkPrefix = "/actual/network/" // how nodes are connected to each other: that agent
 	CertsPrefix         = "/certs/"          // certificates and their keys, encrypted, and their locks: the proxies
-	CertFilesPrefix     = "/certs/files/"    // of these those without locks
+	CertFilesPrefix     = "/certs/files/"    // those of the former without locks
 	// nodes that didn't answer a request for an image: the controller of unanswered requests
 	UnansweredPrefix = "/unanswered/"
 	LossesPrefix     = "/losses/" // when a node was lost lately: the controller of flapping nodes
 	AlivePrefix      = "/alive/"  // heartbeats, bound to a lease: the server that hears the node
-	// which nodes are lost, and what they last said: the controller of flapping nodes
+	// which nodes are lost, and their last reports: the controller of flapping nodes
 	NodeStatesPrefix = "/nodes/"
 	ConfigPrefix     = "/config/"     // buckets, encrypted: the API
 	RunsPrefix       = "/runs/"       // runs: created by their trigger, then written by their owner's controller
 	DeliveriesPrefix = "/deliveries/" // webhook calls: created with their data, then the delivery controller
-	LabsPrefix       = "/labs/"       // what people asked of labs, more time or their end: the API
+	LabsPrefix       = "/labs/"       // requests of people about labs, more time or their end: the API
 	AutoscalePrefix  = "/autoscale/"  // autoscaler statuses: the autoscaler
 	// the log of changes: the writer of the change, in the same commit; the leading server trims it
 	EventsPrefix      = "/events/"
 	AuditPrefix       = "/audit/"         // the log of calls: the server that answered; the leading server trims it
 	SinksPrefix       = "/sinks/"         // how far sinks are in the log of changes: the controller of sinks
-	ClusterJobsPrefix = "/clusters/jobs/" // what is to be done in Kubernetes clusters: the object's controller
+	ClusterJobsPrefix = "/clusters/jobs/" // the jobs of operators in Kubernetes clusters: the object's controller
 	// questions to the operators of clusters with their answers, bound to a lease: the server that asks, then the one
 	// that got the answer
 	ClusterQueriesPrefix = "/clusters/queries/"
 	ClusterAccessPrefix  = "/clusters/access/" // hashes of the tokens of clusters: the servers, by compare and swap
-	ActualObjectsPrefix  = "/actual/objects/"  // what a cluster's operator said of an object: the server that it asked
-	ActualClusterPrefix  = "/actual/clusters/" // when a cluster's operator was heard of: the server that it asked
+	ActualObjectsPrefix  = "/actual/objects/"  // the reports of a cluster's operator on an object: the server that asked it
+	ActualClusterPrefix  = "/actual/clusters/" // the last contact with a cluster's operator: the server that asked it
 	LeasesPrefix         = "/leases/"          // elections: the server
-	HomesPrefix          = "/homes/"           // which node has a volume's data: who places its task; gone with the volume
+	HomesPrefix          = "/homes/"           // the node with a volume's data: the one that places its task; deleted with the volume
 	PlacingKey           = "/placing"          // when a task got its node last: all who place, by compare and swap
-	// compared and written by every verb, so that only one decides from a state: the API
+	// compared and written by every verb, so that only one succeeds from the same state: the API
 	GuardKey      = "/guards/verbs"
 	MembersPrefix = "/members/" // which machine a node's name is of: the server where it joins
-	// tokens with which machines join: the server that made one, and where it is used
+	// tokens with which machines join: the server that made one, and the one where it is used
 	JoinTokensPrefix   = "/tokens/join/"
-	RotationsPrefix    = "/keys/rotations/"   // keys that are replaced: the API begins one, the leading server goes on
-	HoldingsPrefix     = "/keys/servers/"     // which keys a server has and uses: each its own
+	RotationsPrefix    = "/keys/rotations/"   // keys being replaced: the API begins, the leading server continues
+	HoldingsPrefix     = "/keys/servers/"     // which keys each server has and uses: that server
 	AccessTokensPrefix = "/tokens/access/"    // tokens of people and programs: the API
-	ServersPrefix      = "/servers/"          // servers that run, bound to a lease: each its own
+	ServersPrefix      = "/servers/"          // running servers, bound to a lease: each server its own
 	SubnetsKey         = "/network/subnets"   // which part of the network is each node's: the network's controller
-	BackupKey          = "/backups/scheduled" // what has become of scheduled backups: the server that leads
-	// what issues the certificates of nodes, encrypted: the first server that listens for them, then who rotates it
+	BackupKey          = "/backups/scheduled" // the result of scheduled backups: the leading server
+	// the authority of the nodes' certificates, encrypted: the first server that listens for nodes, then the one that
+	// rotates it
 	AuthorityKey = "/authority/nodes"
-	// the store's uid and key material's fingerprint: the first boot, then who rotates the key
+	// the store's uid and key material's fingerprint: the first boot, then the server that rotates the key
 	ClusterKey = "/cluster"
-	// why nothing is changed, while the cluster is paused: a server that finds an older store writes it, the one that
-	// resumes deletes it
+	// why the cluster is paused: a server that finds an older store writes it, the one that resumes deletes it
 	PauseKey     = "/pause/now"
 	LastPauseKey = "/pause/last" // the last pause that is over: the server that resumed
 	SchemaKey    = "/schema"     // the layout's version: the server that boots
@@ -97,7 +97,7 @@ func ReleasePrefix(r api.Ref) string { return ReleasesPrefix + refPath(r) + "/" 
 // ImageKey returns the key of a workload's image request.
 func ImageKey(r api.Ref) string { return ImagesPrefix + refPath(r) }
 
-// FoundKey returns the key of what a node said of an object's image as the object was stored.
+// FoundKey returns the key of a node's report of an object's image, made when the object was stored.
 func FoundKey(r api.Ref) string { return FoundPrefix + refPath(r) }
 
 // ImageStatusKey returns the key of a node's answer to an image request.
@@ -117,7 +117,7 @@ func MovesKey(r api.Ref) string { return MovesPrefix + refPath(r) }
 // HoldKey returns the key of a call's hold of an object.
 func HoldKey(scope, name, call string) string { return HoldSetPrefix(scope, name) + call }
 
-// HoldSetPrefix returns the prefix of the holds of the objects of a name.
+// HoldSetPrefix returns the prefix of the holds on all objects of a name.
 func HoldSetPrefix(scope, name string) string { return HoldsPrefix + scope + "/" + name + "/" }
 
 // ParseHold parses scope and name from the key of a hold.
@@ -171,13 +171,13 @@ func ClusterQuerySetPrefix(cluster string) string { return ClusterQueriesPrefix 
 // ClusterAccessKey returns the key of the tokens of a cluster.
 func ClusterAccessKey(cluster string) string { return ClusterAccessPrefix + cluster }
 
-// ClusterContactKey returns the key of when a cluster's operator was heard of.
+// ClusterContactKey returns the key of the last contact with a cluster's operator.
 func ClusterContactKey(cluster string) string { return ActualClusterPrefix + cluster }
 
-// ClusterReportKey returns the key of what a cluster's operator said of an object.
+// ClusterReportKey returns the key of the report that a cluster's operator sent about an object.
 func ClusterReportKey(r api.Ref) string { return ActualObjectsPrefix + refPath(r) }
 
-// LabKey returns the key of what people have asked of a lab.
+// LabKey returns the key of people's requests about a lab.
 func LabKey(r api.Ref) string { return LabsPrefix + refPath(r) }
 
 // UnansweredKey returns the key of the list of nodes that didn't answer a request for an object's image.
@@ -189,16 +189,16 @@ func NameKey(r api.Ref) string { return NamesPrefix + r.AppID() }
 // NodeKey returns the key of a node's facts.
 func NodeKey(id string) string { return ActualNodesPrefix + id }
 
-// MemberKey returns the key that says which machine a node's name is of.
+// MemberKey returns the key of the machine that has a node's name.
 func MemberKey(node string) string { return MembersPrefix + node }
 
-// ServerKey returns the key of what a running server says of itself.
+// ServerKey returns the key of a running server's own record.
 func ServerKey(name string) string { return ServersPrefix + name }
 
 // RotationKey returns the key of the replacement of a key.
 func RotationKey(key string) string { return RotationsPrefix + key }
 
-// HoldingsKey returns the key of what a server says of its keys.
+// HoldingsKey returns the key under which a server lists the keys it holds.
 func HoldingsKey(server string) string { return HoldingsPrefix + server }
 
 // JoinTokenKey returns the key of a token with which machines join.
@@ -207,8 +207,7 @@ func JoinTokenKey(id string) string { return JoinTokensPrefix + id }
 // AccessTokenKey returns the key of a person's or a program's token.
 func AccessTokenKey(name string) string { return AccessTokensPrefix + name }
 
-// HomeKey returns the key that says which node has the data of a volume, or of a folder of the host. Its value is the
-// node.
+// HomeKey returns the key of the node that has the data of a volume, or of a folder of the host. Its value is the node.
 func HomeKey(volume string) string { return HomesPrefix + volume }
 
 // IngressNodeKey returns the key of the facts of a node's proxy.
@@ -220,7 +219,7 @@ func NetworkNodeKey(node string) string { return ActualNetworkPrefix + node }
 // LossesKey returns the key of a node's losses within the last hour.
 func LossesKey(node string) string { return LossesPrefix + node }
 
-// NodeStateKey returns the key of what the control plane knows of a node.
+// NodeStateKey returns the key of a node's state in the control plane.
 func NodeStateKey(node string) string { return NodeStatesPrefix + node }
 
 // AliveKey returns the key of a node's heartbeat.

@@ -7,7 +7,7 @@ func (s Snapshot) Losses(node string) Read[api.NodeLosses] {
 	return get[api.NodeLosses](s, LossesKey(node))
 }
 
-// NodeState reads what the control plane knows of a node.
+// NodeState reads a node's state in the control plane.
 func (s Snapshot) NodeState(node string) Read[api.NodeState] {
 	return get[api.NodeState](s, NodeStateKey(node))
 }

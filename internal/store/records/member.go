@@ -11,19 +11,19 @@ import (
 type Member struct {
 	// UID is the machine's; empty for the node of a server, and once the node was removed.
 	UID string `json:"uid,omitempty"`
-	// Server is the server whose node it is.
+	// Server is the server whose node this is.
 	Server string `json:"server,omitempty"`
 	// Removed is set once a person took the node out of the cluster.
 	Removed bool `json:"removed,omitempty"`
-	// Ingress is set if the token with which it joined lets it serve ingresses.
+	// Ingress is set if the token with which the machine joined lets it serve ingresses.
 	Ingress bool `json:"ingress,omitempty"`
-	// Token is the id of that token, and Key the hash of the public key with which it was used: a machine that repeats
-	// the join because the answer was lost has the same key.
+	// Token is the id of that token, and Key the hash of the public key that was sent with it: a machine that repeats the
+	// join because the answer was lost sends the same key.
 	Token    string    `json:"token,omitempty"`
 	Key      string    `json:"key,omitempty"`
 	JoinedAt time.Time `json:"joinedAt,omitzero"`
-	// Roots are the fingerprints of the authorities that the machine says it trusts, and Issuer is that of its
-	// certificate: the rotation of the authority goes by them.
+	// Roots are the fingerprints of the authorities that the machine reports to trust, and Issuer is that of its
+	// certificate: the rotation of the authority depends on them.
 	Roots  []string `json:"roots,omitempty"`
 	Issuer string   `json:"issuer,omitempty"`
 }
@@ -42,12 +42,12 @@ func decodeMember(_ string, value []byte) (any, error) {
 	return &Member{UID: text}, nil
 }
 
-// JoinToken is a token as the store has it: without its secret.
+// JoinToken is a stored token: without its secret.
 type JoinToken struct {
 	api.JoinTokenInfo
 	// Hash is SHA-256 of the secret.
 	Hash []byte `json:"hash"`
-	// Settled are the servers of Used that have started, or were removed: none gets an answer again.
+	// Settled are the servers of Used that have started, or were removed: none of them gets the answer again.
 	Settled []string `json:"settled,omitempty"`
 }
 
@@ -73,9 +73,9 @@ func (s Snapshot) JoinTokens() []Read[JoinToken] {
 	return collect[JoinToken](s.Prefix(JoinTokensPrefix))
 }
 
-// ServesIngress reports whether a node may serve ingresses, and so read the keys of their certificates: what is
-// declared of the node, else what its token said. The node of a server may, unless it is declared otherwise. A name
-// that isn't known to be of a machine may not: it is that of any with a certificate.
+// ServesIngress reports whether a node may serve ingresses, and so read the keys of their certificates. The node's
+// declaration decides, else the token it joined with. The node of a server may, unless it is declared otherwise. A name
+// without a member record may not: any machine with a certificate could use it.
 func (s Snapshot) ServesIngress(node string) bool {
 	member := s.Member(node)
 	if !member.Exists() || member.Value.Removed {

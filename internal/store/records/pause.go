@@ -4,9 +4,9 @@ import "time"
 
 // Pause keeps every server from changing anything, after an older store was restored, until a person resumes.
 type Pause struct {
-	// Number is one more than that of the pause before: by it a server knows which pause is over.
+	// Number counts the pauses: a server compares it to know which pause is over.
 	Number int64 `json:"number"`
-	// Reason says why, for people; Server is the server that found it.
+	// Reason explains the pause to people; Server is the server that found the older store.
 	Reason string    `json:"reason"`
 	Server string    `json:"server,omitempty"`
 	Since  time.Time `json:"since"`

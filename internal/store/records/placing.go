@@ -8,14 +8,14 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Placing returns the revision at which a task was given its node last; 0 is never.
+// Placing returns the revision at which a task was last given its node, or 0.
 func (s Snapshot) Placing() int64 {
 	record, _ := s.Get(PlacingKey)
 	return record.Modified
 }
 
-// GuardPlacing makes the transaction, which gives tasks their nodes by what a snapshot says, fail if others gave tasks
-// theirs since then.
+// GuardPlacing makes the transaction, which places tasks by a snapshot, fail if another one has placed tasks since
+// then.
 func (t *Txn) GuardPlacing(by Snapshot) *Txn {
 	return t.If(PlacingKey, by.Placing()).Put(PlacingKey, "placed")
 }
@@ -33,7 +33,7 @@ func (t *Txn) Tasks() (written []api.Task, deleted []string) {
 	return written, deleted
 }
 
-// Created returns those of the tasks that are new and wait for a node.
+// Created returns the written tasks that are new and wait for a node.
 func (t *Txn) Created() []api.Task {
 	written, _ := t.Tasks()
 	return slices.DeleteFunc(written, func(task api.Task) bool { return task.Node != "" || !t.creates(TaskKey(task.ID)) })

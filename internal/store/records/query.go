@@ -5,8 +5,8 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// ClusterQuery is a query to the operator of a cluster, with its answer. Both end with the lease, whatever becomes of
-// the servers.
+// ClusterQuery is a query to the operator of a cluster, with its answer. Both end with the lease, also if the servers
+// die.
 type ClusterQuery struct {
 	// Query has no signature: a server signs it when it sends it.
 	Query pull.Query    `json:"query"`

@@ -10,7 +10,7 @@ import (
 // IndexReferring finds the objects whose spec holds a ${ref.…}: Ref.String() of its target → objects.
 const IndexReferring = "objects.refs"
 
-// Referring returns the objects whose spec holds a reference to an object, whether that exists or not.
+// Referring returns the objects whose spec refers to an object, whether that exists or not.
 func (s Snapshot) Referring(ref api.Ref) []Read[api.Object] {
 	return collect[api.Object](s.Index(IndexReferring, ref.String()))
 }
@@ -35,7 +35,7 @@ func referring(_ string, value any) []string {
 	return targets
 }
 
-// With returns the snapshot as it will be once objects are stored, with what nodes say of their images: Object and
+// With returns the snapshot as it will be once objects are stored, with the nodes' reports of their images. Object and
 // Found return them, listings don't include them.
 func (s Snapshot) With(objects []api.Object, found ...Found) Snapshot {
 	next := ahead{s.Reader, make(map[string]*api.Object, len(objects)), make(map[string]*Found, len(found))}

@@ -6,8 +6,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// ReferredFiles returns the digests something refers to: the files of assets, what consumers were stamped with, the
-// source they are built from, and what releases were made with, which are kept to return to.
+// ReferredFiles returns the digests of files in use: those of assets, those stamped on objects, source trees, and those
+// of releases, which are kept for rollbacks.
 func (s Snapshot) ReferredFiles() map[string]bool {
 	used := map[string]bool{}
 	add := func(digests map[string]string) {

@@ -26,7 +26,8 @@ type Rotation struct {
 
 // Holding is a party's report about a key.
 type Holding struct {
-	// Knows are the fingerprints of the keys that it takes; Uses is of the one that it uses itself.
+	// Knows are the fingerprints of the keys that the server accepts; Uses is the fingerprint of the key that it uses
+	// itself.
 	Knows []string `json:"knows"`
 	Uses  string   `json:"uses"`
 	// Next is the next step if the rotation doesn't progress by itself.
@@ -39,7 +40,7 @@ type Holdings map[string]Holding
 // Rotation reads the replacement of a key.
 func (s Snapshot) Rotation(key string) Read[Rotation] { return get[Rotation](s, RotationKey(key)) }
 
-// Holdings reads what the servers say of their keys, by server.
+// Holdings reads the keys that each server reports to hold, by server.
 func (s Snapshot) Holdings() map[string]Holdings {
 	out := map[string]Holdings{}
 	for record := range s.Prefix(HoldingsPrefix) {

@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Routed returns what claims hosts: the ingresses, and the labs that have not ended, which are not being deleted.
+// Routed returns the objects that claim hosts: ingresses, and labs that have not ended. It skips those being deleted.
 func (s Snapshot) Routed() iter.Seq[*api.Object] {
 	return func(yield func(*api.Object) bool) {
 		for _, kind := range []api.Kind{api.KindIngress, api.KindLab} {

@@ -8,13 +8,13 @@ import (
 )
 
 // texts keeps one copy of each text that many records contain: the names of scopes, workloads, nodes and releases,
-// which each task and its status repeat. It forgets what no new record had for long.
+// which each task and its status repeat. It drops texts that no recent record contains.
 type texts struct {
 	mu           sync.Mutex
 	newer, older map[string]string
 }
 
-// manyTexts is the number of texts kept before those that weren't met lately are forgotten.
+// manyTexts is the number of texts at which the unused ones are dropped.
 const manyTexts = 1 << 15
 
 var common texts

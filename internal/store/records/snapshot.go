@@ -59,7 +59,7 @@ type Reader interface {
 	Get(key string) (view.Record, bool)
 	Prefix(prefix string) iter.Seq[view.Record]
 	Index(name, value string) iter.Seq[view.Record]
-	// Since returns what changed after a revision; false if that is no longer known.
+	// Since returns the changes after a revision; false if that history is no longer known.
 	Since(revision int64) (iter.Seq[view.Change], bool)
 }
 
@@ -101,7 +101,7 @@ func (s Snapshot) below(prefix string) iter.Seq[Read[api.Object]] {
 	}
 }
 
-// Refs returns the objects of a scope, of all kinds; with an empty scope those of all scopes.
+// Refs returns the objects of all kinds in a scope; with an empty scope those of all scopes.
 func (s Snapshot) Refs(scope string) iter.Seq[api.Ref] {
 	return func(yield func(api.Ref) bool) {
 		for _, kind := range api.Kinds {
@@ -129,7 +129,7 @@ func (s Snapshot) Homes() map[string]string {
 	return out
 }
 
-// NodeSpec returns what is declared of a node; the zero value if nothing is.
+// NodeSpec returns the declared spec of a node, or the zero value.
 func (s Snapshot) NodeSpec(node string) api.NodeSpec {
 	object := s.Object(api.Ref{Kind: api.KindNode, Scope: api.Unscoped, Name: node})
 	if !object.Exists() || object.Value.Metadata.Deleting() {
@@ -181,7 +181,7 @@ func (s Snapshot) LabStatus(ref api.Ref) Read[api.LabStatus] {
 	return get[api.LabStatus](s, StatusKey(ref))
 }
 
-// LabOrders reads what people have asked of a lab.
+// LabOrders reads people's requests about a lab.
 func (s Snapshot) LabOrders(ref api.Ref) Read[api.LabOrders] {
 	return get[api.LabOrders](s, LabKey(ref))
 }

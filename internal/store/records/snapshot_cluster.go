@@ -17,8 +17,8 @@ func (s Snapshot) DeliveredStatus(ref api.Ref) Read[api.DeliveredStatus] {
 	return get[api.DeliveredStatus](s, StatusKey(ref))
 }
 
-// ReleaseStatus returns what the status of an object says of its releases: of one that is delivered to a cluster, the
-// current one and the outcomes. It is nil without a status.
+// ReleaseStatus returns the releases in an object's status. For an object that is delivered to a cluster, it holds the
+// current release and the outcomes. It is nil without a status.
 func (s Snapshot) ReleaseStatus(ref api.Ref) *api.WorkloadStatus {
 	if !ref.Kind.HasVersions() {
 		return s.WorkloadStatus(ref).Value
@@ -30,7 +30,7 @@ func (s Snapshot) ReleaseStatus(ref api.Ref) *api.WorkloadStatus {
 	return &api.WorkloadStatus{Release: status.Release, Outcomes: status.Outcomes}
 }
 
-// ClusterReport reads what an object's cluster said of it.
+// ClusterReport reads the report of an object's cluster about it.
 func (s Snapshot) ClusterReport(ref api.Ref) Read[api.ClusterReport] {
 	return get[api.ClusterReport](s, ClusterReportKey(ref))
 }
@@ -40,7 +40,7 @@ func (s Snapshot) ClusterAccess(cluster string) Read[api.ClusterAccess] {
 	return get[api.ClusterAccess](s, ClusterAccessKey(cluster))
 }
 
-// ClusterContact reads when a cluster's operator was heard of.
+// ClusterContact reads the time of the last contact with a cluster's operator.
 func (s Snapshot) ClusterContact(cluster string) Read[api.ClusterContact] {
 	return get[api.ClusterContact](s, ClusterContactKey(cluster))
 }

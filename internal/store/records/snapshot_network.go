@@ -10,7 +10,7 @@ func (s Snapshot) NetworkNode(node string) Read[api.NetworkNodeStatus] {
 	return get[api.NetworkNodeStatus](s, NetworkNodeKey(node))
 }
 
-// NetworkNodes returns all nodes that ever said how they are connected.
+// NetworkNodes returns all nodes that ever reported how they are connected.
 func (s Snapshot) NetworkNodes() []Read[api.NetworkNodeStatus] {
 	return collect[api.NetworkNodeStatus](s.Prefix(ActualNetworkPrefix))
 }

@@ -14,16 +14,17 @@ func (s Snapshot) TaskStatus(id string) Read[api.TaskStatus] {
 	return get[api.TaskStatus](s, TaskStatusKey(id))
 }
 
-// LeftoversOf returns the tasks of an owner that nothing waits for, and that their nodes have yet to clear.
+// LeftoversOf returns the leftover tasks of an owner: nothing waits for them, but their nodes have yet to remove the
+// containers.
 func (s Snapshot) LeftoversOf(ref api.Ref) []Read[api.Task] {
 	return collect[api.Task](s.Index(IndexLeftovers, ref.String()))
 }
 
-// Leftovers returns all such tasks.
+// Leftovers returns the leftover tasks of all owners.
 func (s Snapshot) Leftovers() []Read[api.Task] { return collect[api.Task](s.Index(IndexLeftovers, "")) }
 
-// ReleaseOf reads the release that a task runs. A task that an object left behind which was deleted has none: the
-// releases of an object made again under its name begin at the same number.
+// ReleaseOf reads the release that a task runs. The leftover task of a deleted object has none: if an object is made
+// again under that name, its releases begin at the same number.
 func (s Snapshot) ReleaseOf(task api.Task) Read[api.Release] {
 	if object := s.Object(task.Owner()); object.Exists() && object.Value.Metadata.UID != task.OwnerUID {
 		return Read[api.Release]{}

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// SealedToken returns a registry's token as it is stored: sealed:<keyed hash>:<encrypted, in base64>. The keyed hash
+// SealedToken returns the stored form of a registry's token: sealed:<keyed hash>:<encrypted, in base64>. The keyed hash
 // shows whether another token is the same, without decrypting either.
 func SealedToken(mac string, encrypted []byte) string {
 	return api.SealedPrefix + mac + ":" + base64.StdEncoding.EncodeToString(encrypted)
@@ -25,7 +25,7 @@ func TokenMAC(sealed string) string {
 	return mac
 }
 
-// OpenToken decrypts a sealed token by decrypt. Its errors quote nothing of it.
+// OpenToken decrypts a sealed token. Its errors quote nothing of it.
 func OpenToken(sealed string, decrypt func([]byte) ([]byte, error)) (string, error) {
 	mac := TokenMAC(sealed)
 	if mac == "" {

@@ -16,7 +16,7 @@ func (t *Txn) Trace(trace *api.Trace) *Txn {
 	return t
 }
 
-// rewrite replaces what an operation writes.
+// rewrite replaces the record that an operation writes.
 func (t *Txn) rewrite(i int, record any) {
 	op := &t.txn.Do[i]
 	value, err := encode(record)

@@ -70,8 +70,8 @@ func (t *Txn) CreateTask(task api.Task) *Txn {
 	return t.If(SlotKey(task.Owner(), task.Slot), 0).Put(SlotKey(task.Owner(), task.Slot), task.ID)
 }
 
-// ReplaceTask deletes the record of an ended task and gives its slot to a new one, on the condition that neither was
-// written since they were read: slot is the record that names the task of the slot.
+// ReplaceTask deletes the record of an ended task and gives its slot to a new one, on the condition that neither the
+// task nor the slot was written since they were read.
 func (t *Txn) ReplaceTask(old Read[api.Task], slot Read[string], task api.Task) *Txn {
 	if !slot.Exists() || *slot.Value != old.Value.ID {
 		t.err = fmt.Errorf("task %s: slot %s is not its own", old.Value.ID, old.Value.Slot)
@@ -82,8 +82,8 @@ func (t *Txn) ReplaceTask(old Read[api.Task], slot Read[string], task api.Task) 
 	return t.If(SlotKey(task.Owner(), task.Slot), slot.Modified).Put(SlotKey(task.Owner(), task.Slot), task.ID)
 }
 
-// SupersedeTask gives the slot of an ended task to a new one, as ReplaceTask does, and keeps the record of the old one
-// as a leftover: its node is off, and has to remove the container when it returns. Volumes stay.
+// SupersedeTask gives the slot of an ended task to a new one, as ReplaceTask does, but keeps the old task's record as a
+// leftover: its node is off, and has to remove the container when it returns. Volumes stay.
 func (t *Txn) SupersedeTask(old Read[api.Task], slot Read[string], task api.Task, now time.Time) *Txn {
 	if !slot.Exists() || *slot.Value != old.Value.ID {
 		t.err = fmt.Errorf("task %s: slot %s is not its own", old.Value.ID, old.Value.Slot)
@@ -97,9 +97,9 @@ func (t *Txn) SupersedeTask(old Read[api.Task], slot Read[string], task api.Task
 	return t.If(SlotKey(task.Owner(), task.Slot), slot.Modified).Put(SlotKey(task.Owner(), task.Slot), task.ID)
 }
 
-// LeaveTask makes a leftover of an ended task that is to be removed: its node doesn't answer, and nothing waits for it.
-// Its slot is free. Volumes stay: the release that names them goes with the object, and an object made again under the
-// same name has volumes of the same names.
+// LeaveTask turns an ended task into a leftover and frees its slot: its node doesn't answer, and nothing waits for it.
+// Volumes stay: the release that names them is deleted with the object, and an object made again under the same name
+// has volumes of the same names.
 func (t *Txn) LeaveTask(old Read[api.Task]) *Txn {
 	task := *old.Value
 	task.Leftover, task.Wipe = true, false
@@ -107,12 +107,12 @@ func (t *Txn) LeaveTask(old Read[api.Task]) *Txn {
 	return t.Delete(SlotKey(task.Owner(), task.Slot))
 }
 
-// ForgetTask deletes an ended task: the place in its slot, and what its node may have left of the observed half where
-// that was removed from the cluster. It is on the condition that the task was not written since it was read.
+// ForgetTask deletes an ended task, its slot, and the observed half that a removed node may have left, on the condition
+// that the task was not written since it was read.
 func (t *Txn) ForgetTask(old Read[api.Task]) *Txn {
 	id := old.Value.ID
 	t.If(TaskKey(id), old.Modified).Delete(TaskKey(id)).Delete(TaskStatusKey(id))
-	if old.Value.Leftover { // its slot is another task's
+	if old.Value.Leftover { // its slot belongs to another task
 		return t
 	}
 	return t.Delete(SlotKey(old.Value.Owner(), old.Value.Slot))
@@ -133,7 +133,7 @@ func (t *Txn) RaiseTask(read Read[api.Task], desired api.DesiredState, reason st
 }
 
 // Guards reports whether the transaction compares key and also writes it, so that of two transactions decided from the
-// same state only one can ever be applied, however late. One that only deletes needs only the comparison.
+// same state only one can ever be applied, however late. A transaction that only deletes needs only the comparison.
 func (t *Txn) Guards(key string) bool {
 	compares := slices.ContainsFunc(t.txn.If, func(c store.Condition) bool { return c.Key == key })
 	writes := slices.ContainsFunc(t.txn.Do, func(op store.Op) bool { return op.Key == key })
@@ -141,7 +141,7 @@ func (t *Txn) Guards(key string) bool {
 	return compares && (writes || deletes)
 }
 
-// Site returns the place in the code that commits.
+// Site returns the place in the code that commits, as NewTxn got it.
 func (t *Txn) Site() string { return t.txn.Site }
 
 // Empty reports whether nothing would be written.
@@ -161,7 +161,7 @@ func (t *Txn) Commit(ctx context.Context, to Committer) (int64, error) {
 	if t.Empty() {
 		return 0, nil
 	}
-	return to.Commit(ctx, t.txn) // its errors name the site
+	return to.Commit(ctx, t.txn) // the store's errors name the site
 }
 
 func encode(record any) ([]byte, error) {

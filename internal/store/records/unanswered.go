@@ -2,7 +2,7 @@ package records
 
 import "tend.dev/tend/api"
 
-// Unanswered names the nodes that were asked for an image and gave no sign for a while. It holds for one request.
+// Unanswered names the nodes that were asked for an image and did not answer for a while. It belongs to one request.
 type Unanswered struct {
 	OwnerUID string   `json:"ownerUID,omitempty"`
 	Image    string   `json:"image"`
@@ -10,7 +10,7 @@ type Unanswered struct {
 	Nodes    []string `json:"nodes"`
 }
 
-// Of reports whether it is about a request.
+// Of reports whether the record belongs to a request.
 func (u Unanswered) Of(request api.ImageRequest) bool {
 	return u.OwnerUID == request.OwnerUID && u.Image == request.Image && u.Nonce == request.Nonce
 }

@@ -14,7 +14,7 @@ import (
 
 const maxFile = 64 << 10
 
-// Token reads the bearer token at path, making a random one if there is none. It is a file of mode 0600.
+// Token reads the bearer token at path. It creates a missing file with a random token and mode 0600.
 func Token(path string) (string, error) {
 	content, err := readPrivate(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -74,8 +74,8 @@ func readPrivate(path string) ([]byte, error) {
 // or the whole key.
 func writePrivate(path string, content []byte) error { return storePrivate(path, content, os.Link) }
 
-// replacePrivate does the same, and replaces the file that is there: after a crash there are the old keys or the new
-// ones.
+// replacePrivate writes a file of mode 0600 atomically, and replaces an existing one: after a crash there are the old
+// keys or the new ones.
 func replacePrivate(path string, content []byte) error { return storePrivate(path, content, os.Rename) }
 
 func storePrivate(path string, content []byte, place func(from, to string) error) error {

@@ -18,8 +18,8 @@ import (
 // maxPlain bounds decrypted data: the values are environments, not files.
 const maxPlain = 16 << 20
 
-// Keys encrypt, decrypt and authenticate under one cluster's key material. While that is rotated, they hold the old and
-// the new pair: one is in use, and what either sealed can be opened. Safe for concurrent use.
+// Keys encrypt, decrypt and authenticate with one cluster's key material. During a rotation they hold the old and the
+// new pair: one is in use, and data sealed with either can be decrypted. Safe for concurrent use.
 type Keys struct {
 	path string
 	mu   sync.RWMutex
@@ -30,16 +30,15 @@ type Keys struct {
 // pair holds the keys that a cluster uses at one time.
 type pair struct {
 	identity *age.X25519Identity
-	// mac compares values without revealing them. It stays when the keys are rotated: else each environment would seem
-	// another one.
+	// mac compares values without revealing them. A rotation keeps it: otherwise each environment would seem changed.
 	mac []byte
 	// callback authenticates the containers of plugins; empty before the first rotation, when mac does.
 	callback []byte
 }
 
 // Open reads the key file. fingerprint is the one in the store's cluster record. If it is empty, as on the first boot,
-// Open creates a missing file. Else the file must exist and hold that key: a new key would leave every stored secret
-// unreadable.
+// Open creates a missing file. Otherwise the file must exist and hold that key: a new key would leave every stored
+// secret unreadable.
 func Open(path, fingerprint string) (*Keys, error) {
 	content, err := readPrivate(path)
 	switch {
@@ -126,8 +125,8 @@ func seal(plain []byte, p pair) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Decrypt opens what Encrypt sealed under any of the keys that are held. ErrDecrypt if it was sealed under another key
-// or changed.
+// Decrypt decrypts data that Encrypt sealed under any key that is held. It returns ErrDecrypt if the data was sealed
+// under another key, or changed.
 func (k *Keys) Decrypt(sealed []byte) ([]byte, error) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -156,7 +155,7 @@ func open(sealed []byte, with []pair) ([]byte, error) {
 // HMAC returns a keyed hash: equal for equal data, and useless for guessing the data without the key.
 func (k *Keys) HMAC(data []byte) string { return keyedHash(k.current().mac, data) }
 
-// CallbackMAC is HMAC for what authenticates containers: it changes when the keys are rotated.
+// CallbackMAC is the HMAC of the tokens of containers: unlike HMAC it changes when the keys are rotated.
 func (k *Keys) CallbackMAC(data []byte) string {
 	if used := k.current(); len(used.callback) > 0 {
 		return keyedHash(used.callback, data)

@@ -12,7 +12,7 @@ import (
 // ErrUnknownKey means that keys don't hold the pair of a fingerprint.
 var ErrUnknownKey = errors.New("this server doesn't have the key")
 
-// Fingerprints returns those of all keys that are held. The first is in use.
+// Fingerprints returns the fingerprints of all keys that are held, the one in use first.
 func (k *Keys) Fingerprints() []string {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -23,8 +23,8 @@ func (k *Keys) Fingerprints() []string {
 	return out
 }
 
-// Next makes the keys that are to replace those in use: their text, as a key file has it, and their fingerprint. It
-// holds nothing of them.
+// Next makes the keys that are to replace those in use, and returns their text in the format of a key file, and their
+// fingerprint. It doesn't hold them yet.
 func (k *Keys) Next() (text []byte, fingerprint string, err error) {
 	next, err := newPair(k.current().mac)
 	if err != nil {
@@ -37,8 +37,7 @@ func (k *Keys) Next() (text []byte, fingerprint string, err error) {
 	return format(next), next.fingerprint(), nil
 }
 
-// Add holds further keys, beside those in use, once they are in the file. It returns ErrKeyFile, and errors of the
-// disk.
+// Add holds further keys beside those in use, once the file has them. It returns ErrKeyFile, and errors of the disk.
 func (k *Keys) Add(text []byte) error {
 	pairs, err := parse(text)
 	if err != nil {
@@ -78,10 +77,11 @@ func (k *Keys) prefer(fingerprint string) bool {
 	return true
 }
 
-// Forget holds only the keys in use: nothing that others sealed can be opened any more. It returns errors of the disk.
+// Forget drops all keys but those in use: data that others sealed can't be decrypted any more. It returns errors of the
+// disk.
 func (k *Keys) Forget() error { return k.change(func(held []pair) []pair { return held[:1] }) }
 
-// change writes other pairs to the file, and holds them then.
+// change writes the changed pairs to the file, and then holds them.
 func (k *Keys) change(to func(held []pair) []pair) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -93,16 +93,16 @@ func (k *Keys) change(to func(held []pair) []pair) error {
 	return nil
 }
 
-// Whatever Encrypt returns begins with sealedHead. In records, whose values are JSON, it stands in base64 and begins
-// with sealedText.
+// The output of Encrypt begins with sealedHead. Records, whose values are JSON, hold it in base64, where it begins with
+// sealedText.
 var (
 	sealedHead = []byte("age-encryption.org/v1\n-> X25519 ")
 	sealedText = []byte(base64.StdEncoding.EncodeToString(sealedHead[:len(sealedHead)/3*3]))
 )
 
-// Reseal returns a stored value in which all that was sealed under other keys that are held is sealed under those in
-// use, and how much that was. Which record it is makes no difference: what is sealed is known by its form. What can't
-// be opened stays.
+// Reseal returns a stored value in which all data sealed under retired keys is sealed under those in use, and the
+// number of replacements. It works on any record, since sealed data has a recognizable form. Data that can't be
+// decrypted stays.
 func (k *Keys) Reseal(value []byte) (fresh []byte, count int, err error) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -146,8 +146,7 @@ func (k *Keys) resealText(text []byte) (fresh []byte, stale bool, err error) {
 	return []byte(base64.StdEncoding.EncodeToString(sealed)), true, nil
 }
 
-// reseal reports whether something was sealed with keys that are held and not in use, and seals it with those in use
-// then.
+// reseal seals data again with the keys in use if it was sealed with retired ones, and reports whether it was.
 func (k *Keys) reseal(sealed []byte) (fresh []byte, stale bool, err error) {
 	if len(k.pairs) == 1 {
 		return sealed, false, nil
@@ -164,7 +163,7 @@ func inBase64(b byte) bool {
 	return b >= 'A' && b <= 'Z' || b >= 'a' && b <= 'z' || b >= '0' && b <= '9' || b == '+' || b == '/' || b == '='
 }
 
-// Retired returns the keys that are held and not in use, as a key file has them; empty if there are none.
+// Retired returns the keys that are held but not in use, in the format of a key file, or nil.
 func (k *Keys) Retired() []byte {
 	k.mu.RLock()
 	defer k.mu.RUnlock()

@@ -25,7 +25,7 @@ func ParseRecipients(text string) (Recipients, error) {
 	return Recipients{list}, nil
 }
 
-// recipientFault says which line of a text is not a recipient. It never repeats a secret key.
+// recipientFault returns which line of a text is not a recipient, and why. It never repeats a secret key.
 func recipientFault(text string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -46,14 +46,14 @@ func (r Recipients) And(other Recipients) Recipients {
 	return Recipients{append(append([]age.Recipient{}, r.list...), other.list...)}
 }
 
-// Empty reports whether there are none.
+// Empty reports whether there are no recipients.
 func (r Recipients) Empty() bool { return len(r.list) == 0 }
 
-// passphraseWork is the power of two of the work that a passphrase costs who tries it: about a second.
+// passphraseWork is the binary logarithm of the work for each try of a passphrase: about a second.
 var passphraseWork = 18
 
-// PassphraseRecipient returns the recipient that is each who knows the passphrase. It returns ErrRecipient if it is
-// empty.
+// PassphraseRecipient returns a recipient for everyone who knows the passphrase. It returns ErrRecipient if the
+// passphrase is empty.
 func PassphraseRecipient(passphrase string) (Recipients, error) {
 	recipient, err := age.NewScryptRecipient(passphrase)
 	if err != nil {
@@ -63,8 +63,8 @@ func PassphraseRecipient(passphrase string) (Recipients, error) {
 	return Recipients{[]age.Recipient{recipient}}, nil
 }
 
-// PassphraseIdentity returns what opens a stream that was sealed with a passphrase. It returns ErrRecipient if it is
-// empty.
+// PassphraseIdentity returns the identity that decrypts a stream sealed with a passphrase. It returns ErrRecipient if
+// the passphrase is empty.
 func PassphraseIdentity(passphrase string) (Identities, error) {
 	identity, err := age.NewScryptIdentity(passphrase)
 	if err != nil {
@@ -73,7 +73,7 @@ func PassphraseIdentity(passphrase string) (Identities, error) {
 	return Identities{[]age.Identity{identity}}, nil
 }
 
-// ParseIdentities reads identities, one a line (AGE-SECRET-KEY-1…), as age-keygen writes them. It returns ErrKeyFile.
+// ParseIdentities parses identities, one a line (AGE-SECRET-KEY-1…), as age-keygen writes them. It returns ErrKeyFile.
 func ParseIdentities(text string) (Identities, error) {
 	list, err := age.ParseIdentities(strings.NewReader(text))
 	if err != nil {
@@ -93,8 +93,8 @@ func Seal(w io.Writer, to Recipients) (io.WriteCloser, error) {
 	return sealed, nil
 }
 
-// Unseal returns a reader of what Seal encrypted. It returns ErrNoIdentity, or ErrDecrypt if the stream was changed;
-// its reads return an error where the stream was changed or cut.
+// Unseal returns a reader that decrypts a stream of Seal. It returns ErrNoIdentity, or ErrDecrypt if the beginning was
+// changed; its reads return an error at the place where the stream was changed or cut.
 func Unseal(r io.Reader, with Identities) (io.Reader, error) {
 	plain, err := age.Decrypt(r, with.list...)
 	var none *age.NoIdentityMatchError

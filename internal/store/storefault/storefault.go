@@ -49,7 +49,8 @@ type Store struct {
 	mu sync.Mutex
 	// queue holds late commits in the order they were sent.
 	queue []*pending
-	// applied are the sites of late commits that were applied, refused those whose preconditions no longer held.
+	// applied holds the sites of late commits that were applied, refused those of commits whose preconditions no longer
+	// held.
 	applied, refused []string
 }
 
@@ -108,7 +109,7 @@ func (s *Store) countLocked() {
 	})
 }
 
-// applyLocked applies what is due and removes it from the queue.
+// applyLocked applies the commits that are due and removes them from the queue.
 func (s *Store) applyLocked(due func(*pending) bool) {
 	s.queue = slices.DeleteFunc(s.queue, func(p *pending) bool {
 		if !due(p) {
@@ -123,7 +124,7 @@ func (s *Store) applyLocked(due func(*pending) bool) {
 	})
 }
 
-// Flush applies whatever is still queued, in the order it was sent.
+// Flush applies all queued commits, in the order they were sent.
 func (s *Store) Flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -49,7 +49,7 @@ func leaseExpires(t *testing.T, s store.Store) {
 	mustBe(t, s.KeepAlive(ctx, id), store.ErrLeaseNotFound)
 }
 
-// leaseKeptAlive uses a second lease, granted later and never renewed, as the clock: by the time that one has ended
+// leaseKeptAlive uses a second lease, granted later and never renewed, as the clock: by the time that lease has ended
 // four times over, the first would have ended too.
 func leaseKeptAlive(t *testing.T, s store.Store) {
 	ctx := within(t)
@@ -65,7 +65,7 @@ func leaseKeptAlive(t *testing.T, s store.Store) {
 	}
 	mustGet(t, s, "/kept")
 	if err := s.Revoke(ctx, kept); err != nil {
-		// or its end would be a commit in the midst of what is checked next in the same etcd
+		// otherwise its end would be a commit in the midst of the next check of the same etcd
 		t.Fatalf("revoke: %v", err)
 	}
 }

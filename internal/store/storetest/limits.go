@@ -150,7 +150,7 @@ func cutCommit(t *testing.T, s store.Store) {
 		ctx, cancel := context.WithTimeout(within(t), time.Duration(i)*20*time.Microsecond)
 		_, err := s.Commit(ctx, store.Txn{Site: "storetest", Do: []store.Op{put(key, "1")}})
 		cancel()
-		mustCommit(t, s, put("/after", key)) // what was queued is applied before it
+		mustCommit(t, s, put("/after", key)) // any queued commit is applied before this one
 		switch _, got := s.Get(within(t), key); {
 		case err == nil && got != nil:
 			t.Errorf("%s was committed: %v", key, got)

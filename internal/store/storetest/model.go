@@ -61,7 +61,7 @@ func (m *model) list(revision int64) []store.Entry {
 	return entries
 }
 
-// history returns what a watch from a revision must deliver.
+// history returns the batches that a watch from a revision must deliver.
 func (m *model) history(from int64) []store.Batch {
 	i := slices.IndexFunc(m.batches, func(b store.Batch) bool { return b.Revision >= from })
 	if i < 0 {
@@ -103,7 +103,7 @@ func (p *pair) commit(t *rapid.T) {
 	var txn store.Txn
 	for range rapid.IntRange(0, 3).Draw(t, "preconditions") {
 		c := store.Condition{Key: p.key(t)}
-		// Mostly true preconditions, or nothing would ever be written.
+		// Most preconditions hold, otherwise nothing would ever be written.
 		switch rapid.IntRange(0, 5).Draw(t, "guess") {
 		case 0:
 		case 1:

@@ -16,7 +16,7 @@ type Open func(t *testing.T) store.Store
 // patience is the time for which the suite waits for an event before it fails.
 const patience = time.Minute
 
-// Run checks a backend against the contract, or against the groups of it that are named.
+// Run checks a backend against the contract, or against the named groups of it.
 func Run(t *testing.T, open Open, only ...string) {
 	groups := map[string]map[string]check{
 		"commit": commitChecks,
@@ -44,7 +44,7 @@ func Run(t *testing.T, open Open, only ...string) {
 // check is one rule of the contract, run against a fresh store.
 type check func(t *testing.T, s store.Store)
 
-// within returns a context that ends with the test's patience. It is derived from the test, so that a failed one stops
+// within returns a context that ends with the test's deadline. It is derived from the test, so that a failed test stops
 // its watches.
 func within(t *testing.T) context.Context {
 	t.Helper()

@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// aside hands over an event below a prefix that is kept out of the view. It reports whether there is such a prefix.
+// aside passes an event below an Aside's prefix to its reader. It reports whether there is such a prefix.
 func (v *View) aside(event store.Event) bool {
 	for _, a := range v.options.Aside {
 		if !strings.HasPrefix(event.Key, a.Prefix) {

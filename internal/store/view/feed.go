@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// staged is a prepared event: decoded and with its index values, or with nothing to show.
+// staged is a prepared event: decoded and with its index values, or without a record if readers shouldn't see it.
 type staged struct {
 	key     string
 	deleted bool
@@ -95,7 +95,7 @@ func (v *View) install(revision int64, commit []staged) {
 	v.publish(revision, changes)
 }
 
-// publish publishes a commit: first the snapshot, then to watches, to listeners, and at last to those who wait for it.
+// publish publishes a commit: first the snapshot, then to watches, to listeners, and at last to those that wait for it.
 func (v *View) publish(revision int64, changes []Change) {
 	first := v.Revision() == 0
 	v.mu.Lock()

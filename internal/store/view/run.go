@@ -41,7 +41,7 @@ func (v *View) follow(ctx context.Context) (progressed bool, err error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// The whole key space: that way every commit is seen, and the view's revision is the store's.
+	// Watch the whole key space: then every commit is seen, and the view's revision is the store's.
 	watcher := v.store.Watch(ctx, "", revision+1)
 	for batch := range watcher.Batches() {
 		v.feed(batch)
@@ -95,7 +95,7 @@ func (v *View) has(entry store.Entry) bool {
 	return shown && record.Modified == entry.Modified
 }
 
-// unseen stages the deletion of what a listing did not find.
+// unseen stages the deletion of the records that a listing did not find.
 func (v *View) unseen(seen map[string]struct{}) []staged {
 	var gone []staged
 	for record := range v.draft.Prefix("") {

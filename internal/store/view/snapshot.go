@@ -18,7 +18,8 @@ type Record struct {
 	Created, Modified int64
 }
 
-// Snapshot is the state at one revision. Any number of goroutines may read it; it costs what changed since.
+// Snapshot is the state at one revision. Any number of goroutines may read it. It costs only the records changed since
+// the last one.
 type Snapshot struct {
 	revision int64
 	records  *btree.BTreeG[*Record]
@@ -35,8 +36,8 @@ func (s *Snapshot) Revision() int64 { return s.revision }
 // Len returns the number of records.
 func (s *Snapshot) Len() int { return s.records.Len() }
 
-// Since returns what changed after a revision, in commit order; false if that is no longer known, or the snapshot is
-// older. What is derived from records can so be kept up to date without reading all of them again.
+// Since returns the changes after a revision, in commit order; false if that history is no longer known, or the
+// snapshot is older. It lets a reader update data derived from records without reading all of them again.
 func (s *Snapshot) Since(revision int64) (iter.Seq[Change], bool) {
 	if revision+1 < s.oldest || revision > s.revision || s.revision == 0 {
 		return nil, false
@@ -71,7 +72,7 @@ func (s *Snapshot) Prefix(prefix string) iter.Seq[Record] {
 }
 
 // Index reads the records that have a value in an index, in key order. It panics if the index was never declared, since
-// nothing could ever be found in it.
+// it would never find anything.
 func (s *Snapshot) Index(name, value string) iter.Seq[Record] {
 	number := -1
 	for i := range s.indexes {

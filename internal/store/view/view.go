@@ -10,10 +10,10 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// Decode turns a stored value into what readers get. A nil result without an error keeps the key out of the view.
+// Decode decodes a stored value for readers. A nil result without an error keeps the key out of the view.
 type Decode func(key string, value []byte) (any, error)
 
-// Index finds records by something other than their key. Keys must return the same for the same record each time.
+// Index finds records by something other than their key. Keys must always return the same for the same record.
 type Index struct {
 	Name string
 	Keys func(key string, value any) []string
@@ -34,16 +34,16 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Aside is the reader of a prefix whose records are many: the view hands them over and keeps none. The calls come from
-// the feeding goroutine, before the view has reached their revision, and must be quick.
+// Aside reads a prefix that has many records: the view passes the records on and keeps none. The calls come from the
+// feeding goroutine, before the view has reached their revision, and must be quick.
 type Aside struct {
 	Prefix string
 	Reader interface {
-		// Restart begins a listing: what follows until Reached is everything that there is.
+		// Restart begins a listing: the entries until Reached are all that exist.
 		Restart()
 		Put(entry store.Entry)
 		Delete(key string)
-		// Reached says that everything up to a revision has been handed over.
+		// Reached reports that everything up to a revision has been passed on.
 		Reached(revision int64)
 	}
 }
@@ -74,7 +74,7 @@ type View struct {
 	history history
 	watches watches
 	waiters []waiter
-	// heard is the newest revision that the listeners have heard of.
+	// heard is the newest revision whose changes the listeners got.
 	heard int64
 	// listeners are replaced, never changed: they are called without mu.
 	listeners []*listener
@@ -82,7 +82,7 @@ type View struct {
 
 type listener struct{ fn func(Change) }
 
-// waiter is a WaitFor: reached is closed at its revision.
+// waiter is a call of WaitFor: reached is closed at its revision.
 type waiter struct {
 	revision int64
 	reached  chan struct{}
@@ -134,7 +134,7 @@ func (v *View) OnChange(fn func(Change)) (remove func()) {
 	}
 }
 
-// WaitFor returns once the view has reached a revision and its listeners have heard of it. A listener must not call it.
+// WaitFor returns once the view has reached a revision and its listeners got the changes. A listener must not call it.
 func (v *View) WaitFor(ctx context.Context, revision int64) error {
 	v.mu.Lock()
 	if v.heard >= revision {
@@ -159,7 +159,7 @@ func (v *View) forget(reached chan struct{}) {
 	v.waiters = filtered(v.waiters, func(w waiter) bool { return w.reached != reached })
 }
 
-// wake wakes those who wait for a revision that the listeners have heard of.
+// wake ends the waits for a revision whose changes the listeners got.
 func (v *View) wake(revision int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -173,7 +173,7 @@ func (v *View) wake(revision int64) {
 	})
 }
 
-// filtered keeps the elements in place.
+// filtered removes the other elements in place, without a copy.
 func filtered[T any](all []T, keep func(T) bool) []T {
 	kept := all[:0]
 	for _, x := range all {

@@ -13,8 +13,8 @@ type WatchOptions struct {
 	// From is the first revision wanted; 0 is from now.
 	From   int64
 	Prefix string
-	// Match selects the changes; nil takes all. The feeding goroutine calls it, and the watch's own for changes in the
-	// past: it must be quick and pure. One that panics ends the watch with ErrGone.
+	// Match selects the changes; nil selects all. The feeding goroutine calls it, and the watch's own for changes in the
+	// past: it must be quick and pure. If it panics, the watch ends with ErrGone.
 	Match func(Change) bool
 	// Buffer is the number of commits that may wait for the reader before the watch ends with ErrGone; default 1024.
 	Buffer int
@@ -25,7 +25,7 @@ type WatchOptions struct {
 type Watch struct {
 	options WatchOptions
 	changes chan []Change
-	// wake holds a token when there is something new in pending or over.
+	// wake holds a token when pending or over has changed.
 	wake chan struct{}
 	// backlog holds the commits from before the watch was made; it is in the history, so it doesn't count against
 	// Buffer.
@@ -70,7 +70,7 @@ func (w *Watch) Changes() <-chan []Change { return w.changes }
 // Err returns the reason why Changes was closed: ErrGone, or the context's error. It is valid after the close.
 func (w *Watch) Err() error { return w.err }
 
-// deliver sends the backlog, then what is offered.
+// deliver sends the backlog, then the changes that are offered.
 func (w *Watch) deliver(ctx context.Context) error {
 	for _, c := range w.backlog {
 		if changes := w.matching(under(w.options.Prefix, c.changes)); len(changes) > 0 {

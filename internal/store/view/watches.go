@@ -1,6 +1,6 @@
 package view
 
-// watches are the running ones by prefix, so that a commit is compared with each prefix once.
+// watches are the running watches by prefix, so that a commit is compared with each prefix once.
 type watches map[string]map[*Watch]struct{}
 
 func (all watches) add(w *Watch) {

@@ -88,7 +88,7 @@ func Start(t *testing.T, opts Options) *Cluster {
 	return c
 }
 
-// Certificate returns the files of a certificate of some hosts that no other one has to do with.
+// Certificate returns the files of a certificate for some hosts, of an authority that no cluster trusts.
 func Certificate(t *testing.T, hosts ...string) transport.TLSInfo {
 	t.Helper()
 	var addresses []string
@@ -153,6 +153,6 @@ func (c *Cluster) config(member int) *embed.Config {
 		cfg.TickMs, cfg.ElectionMs = 10, 100
 	}
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
-	cfg.BcryptCost = 4 // the least there is: under the race detector the default takes seconds for each login
+	cfg.BcryptCost = 4 // the lowest cost: under the race detector the default takes seconds for each login
 	return cfg
 }
