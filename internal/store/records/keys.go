@@ -49,7 +49,7 @@ const (
 	ActualObjectsPrefix  = "/actual/objects/"  // the reports of a cluster's operator on an object: the server that asked it
 	ActualClusterPrefix  = "/actual/clusters/" // the last contact with a cluster's operator: the server that asked it
 	LeasesPrefix         = "/leases/"          // elections: the server
-	HomesPrefix          = "/homes/"           // the node with a volume's data: the one that places its task; deleted with the volume
+	HomesPrefix          = "/homes/"           // the node with a volume's data, until that is removed: the one that places its task
 	PlacingKey           = "/placing"          // when a task got its node last: all who place, by compare and swap
 	// compared and written by every verb, so that only one succeeds from the same state: the API
 	GuardKey      = "/guards/verbs"
