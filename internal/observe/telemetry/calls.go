@@ -13,12 +13,12 @@ type Calls struct {
 	errors *prometheus.CounterVec
 }
 
-// CallOptions say how the calls of one interface are measured.
+// CallOptions describe the metrics of one interface.
 type CallOptions struct {
 	// Name is the interface's name in the help texts; Duration and Errors are the names of its metrics.
 	Name, Duration, Errors string
 	Buckets                []float64
-	// Operations are the measured ones. Their series exist from the start.
+	// Operations are the measured operations. Their series exist from the start.
 	Operations []string
 	// Failures are the kinds of errors of each operation whose series exist from the start: an alert doesn't see growth in
 	// a counter that appears with its first error.

@@ -11,8 +11,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// followed is the time for which a record's trace is followed: what happens later to what a change made is not part of
-// the change.
+// followed is the time for which a record's trace is followed: later work on a changed record isn't part of the change.
 const followed = time.Hour
 
 // header is the W3C header of a trace context, in the form of http.Header.

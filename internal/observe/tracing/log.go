@@ -20,7 +20,7 @@ func Request(ctx context.Context) string {
 	return id
 }
 
-// LogHandler adds to each line what its context says: the id of the request, and the trace if it is exported.
+// LogHandler adds to each line the id of the request in its context, and the id of the trace if it is exported.
 func LogHandler(inner slog.Handler) slog.Handler { return logHandler{inner} }
 
 type logHandler struct{ slog.Handler }

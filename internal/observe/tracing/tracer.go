@@ -25,13 +25,14 @@ type Options struct {
 	// path. Default: OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or OTEL_EXPORTER_OTLP_ENDPOINT; without one tracing is off. The
 	// other variables of OpenTelemetry (OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER, …) count too.
 	Endpoint string
-	// Service is the name of the process ("tend-server"), Instance the name of this one of several, Version its version.
+	// Service is the name of the program ("tend-server"), Instance the name of this process among several, Version its
+	// version.
 	Service, Instance, Version string
 	// Logger gets a line when spans can't be exported. Default slog.Default.
 	Logger *slog.Logger
 }
 
-// Tracer starts spans. Nil starts none.
+// Tracer starts spans. A nil Tracer starts none.
 type Tracer struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
@@ -40,7 +41,7 @@ type Tracer struct {
 // ErrEndpoint is the error of an endpoint that isn't the URL of an HTTP server.
 var ErrEndpoint = errors.New("not the URL of an OTLP receiver over HTTP, as in http://127.0.0.1:4318")
 
-// Open returns a Tracer that exports, or nil where no endpoint is configured. It contacts nothing yet.
+// Open returns a Tracer that exports, or nil if no endpoint is configured. It contacts nothing yet.
 func Open(ctx context.Context, o Options) (*Tracer, error) {
 	to, err := target(o.Endpoint)
 	if err != nil || to == nil {
@@ -76,8 +77,8 @@ func target(endpoint string) ([]otlptracehttp.Option, error) {
 	return []otlptracehttp.Option{otlptracehttp.WithEndpointURL(parsed.String())}, nil
 }
 
-// New returns a Tracer whose spans a processor gets. Sampling follows OTEL_TRACES_SAMPLER; by default every trace is
-// kept.
+// New returns a Tracer that passes its spans to a processor. Sampling follows OTEL_TRACES_SAMPLER; by default every
+// trace is kept.
 func New(processor sdktrace.SpanProcessor, o Options) *Tracer {
 	about := resource.NewSchemaless(
 		attribute.String("service.name", o.Service), attribute.String("service.instance.id", o.Instance),
@@ -89,7 +90,7 @@ func New(processor sdktrace.SpanProcessor, o Options) *Tracer {
 	return &Tracer{provider: provider, tracer: provider.Tracer("tend.dev/tend")}
 }
 
-// Close exports what is left, until ctx ends.
+// Close exports the remaining spans, until ctx ends.
 func (t *Tracer) Close(ctx context.Context) error {
 	if t == nil {
 		return nil

@@ -18,7 +18,7 @@ type Work struct {
 
 type workKey struct{}
 
-// Work begins a piece of work that parent led to; see Parent. Without one it is the beginning of a trace.
+// Work begins a piece of work caused by parent; see Parent. Without a parent it begins a trace.
 func (t *Tracer) Work(
 	ctx context.Context, parent trace.SpanContext, name string, attributes ...attribute.KeyValue,
 ) (context.Context, *Work) {
@@ -36,7 +36,7 @@ func (t *Tracer) Work(
 	return context.WithValue(ctx, workKey{}, work), work
 }
 
-// Follow is Work for what is only ever part of a trace: without a parent there is no span.
+// Follow is Work for work that is only ever part of a trace: without a parent it makes no span.
 func (t *Tracer) Follow(
 	ctx context.Context, parent trace.SpanContext, name string, attributes ...attribute.KeyValue,
 ) (context.Context, *Work) {
@@ -82,15 +82,15 @@ func Step(ctx context.Context, name string, attributes ...attribute.KeyValue) (c
 	return ctx, func(err error) { end(span, err) }
 }
 
-// Note records a decision in the span of ctx: one of a few words, such as the action of a plan.
+// Note records a decision in the span of ctx. event is one of a few words, such as the action of a plan.
 func Note(ctx context.Context, event, text string) {
 	if span := trace.SpanFromContext(ctx); span.IsRecording() {
 		span.AddEvent(event, trace.WithAttributes(attribute.String("tend."+event, text)))
 	}
 }
 
-// Join returns ctx as part of the trace of another context, for what goes on after the work there has ended. That work
-// is kept.
+// Join returns ctx as part of the trace of from, for work that continues after the work of from has ended. The span of
+// that work is kept.
 func Join(ctx, from context.Context) context.Context {
 	span := trace.SpanFromContext(from)
 	if !span.SpanContext().IsSampled() {

@@ -12,9 +12,8 @@ import (
 // Find returns the addresses of a host, as net.Resolver's LookupNetIP does.
 type Find func(ctx context.Context, network, host string) ([]netip.Addr, error)
 
-// Lookup returns those addresses of a host that may be reached. It is for programs that connect by themselves: they
-// are given the addresses, so that the name can't lead elsewhere the next time. It returns ErrRefused if none may be
-// reached.
+// Lookup returns the addresses of a host that may be reached, or ErrRefused if none may. Programs that connect by
+// themselves get these addresses, so that the name can't resolve to another one later.
 func Lookup(ctx context.Context, host string, find Find) (reachable []netip.Addr, err error) {
 	found, err := addresses(ctx, host, find)
 	if err != nil {
@@ -36,8 +35,8 @@ func Lookup(ctx context.Context, host string, find Find) (reachable []netip.Addr
 	return nil, err
 }
 
-// Allow returns an error for a host that has an address which may not be reached, or none. It is for programs that find
-// the address themselves, and may take any of them.
+// Allow returns an error for a host with an address that may not be reached, or without any address. It is for programs
+// that resolve the name themselves, and may use any of its addresses.
 func Allow(ctx context.Context, host string, find Find) error {
 	found, err := addresses(ctx, host, find)
 	if err != nil {
@@ -66,8 +65,8 @@ func addresses(ctx context.Context, host string, find Find) ([]netip.Addr, error
 	return found, err
 }
 
-// local reports whether a name leads to this machine, or may, whatever is found: some programs read a number as an
-// address, such as 127.1 or 0x7f000001.
+// local reports whether a name is or may be one of this machine, whatever DNS answers: some programs parse a number as
+// an address, such as 127.1 or 0x7f000001.
 func local(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return false

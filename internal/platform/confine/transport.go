@@ -13,10 +13,10 @@ import (
 	"tend.dev/tend/internal/core/source"
 )
 
-// ErrRefused is the error of a call that would reach this machine or its link. What helps, its callers know.
+// ErrRefused is the error of a call that would reach this machine or its link. Callers add the next step.
 var ErrRefused = errors.New("is on the caller's own machine or link, which only what is trusted may reach")
 
-// Advised returns an error with what helps where an object names the machine that is refused.
+// Advised adds the next step to an ErrRefused whose address comes from an object.
 func Advised(err error) error {
 	if errors.Is(err, ErrRefused) {
 		return fmt.Errorf("%w: name another machine, or have an admin apply it", err)
@@ -24,7 +24,7 @@ func Advised(err error) error {
 	return err
 }
 
-// transport sends requests itself or, as the environment says, through a proxy.
+// transport sends requests directly or, if the environment sets one, through a proxy.
 type transport struct {
 	direct, proxied *http.Transport
 	proxy           func(*http.Request) (*url.URL, error)
@@ -34,7 +34,7 @@ type transport struct {
 // Transport returns a transport like from that refuses to reach this machine and its link.
 func Transport(from *http.Transport) http.RoundTripper { return newTransport(from, net.InterfaceAddrs) }
 
-// newTransport returns a transport for a machine with the addresses of own, which may change.
+// newTransport returns a transport that refuses the addresses of own, which may change.
 func newTransport(from *http.Transport, own func() ([]net.Addr, error)) *transport {
 	direct := from.Clone()
 	t := &transport{direct: direct, proxied: from.Clone(), proxy: from.Proxy, own: own}
@@ -76,7 +76,7 @@ func check(address netip.Addr, addresses func() ([]net.Addr, error)) error {
 	return nil
 }
 
-// RoundTrip implements http.RoundTripper. A proxy finds names itself, so only what is written as an address is checked
+// RoundTrip implements http.RoundTripper. A proxy resolves names itself, so only addresses in the URL can be checked
 // then.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if t.proxy == nil {

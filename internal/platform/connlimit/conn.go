@@ -16,8 +16,8 @@ type conn struct {
 	// listener and client are set if it counts for an address.
 	listener *Listener
 	client   netip.Prefix
-	// waits is set while its server waits for the first request's head; then place is its place among those of its
-	// address.
+	// waits is set until the head of the connection's first request has arrived; meanwhile place is its element in the
+	// list of its address.
 	waits atomic.Bool
 	place *list.Element // guarded by the listener's mu
 }
@@ -39,8 +39,8 @@ func (c *conn) CloseWrite() error {
 // NetConn returns the connection that was accepted, as tls.Conn's does.
 func (c *conn) NetConn() net.Conn { return c.Conn }
 
-// Note tracks whether a connection has sent the head of a request; it is used as http.Server.ConnState. A connection
-// that has not makes way for the next one of its address, once that has its share: so slow connections of one client
+// Note tracks whether a connection has sent the head of a request; use it as http.Server.ConnState. Once an address has
+// its share, its next connection closes the oldest one that has sent no request: so slow connections of one client
 // don't shut out the others behind its address.
 func Note(c net.Conn, state http.ConnState) {
 	own := limited(c)
@@ -53,7 +53,7 @@ func Note(c net.Conn, state http.ConnState) {
 	}
 }
 
-// limited returns the connection of a Listener below what wraps it; nil if there is none.
+// limited returns the Listener's connection inside wrappers such as TLS, or nil.
 func limited(c net.Conn) *conn {
 	for {
 		switch wrapped := c.(type) {
@@ -69,7 +69,7 @@ func limited(c net.Conn) *conn {
 	}
 }
 
-// await puts a connection behind those of its address that have sent no request yet.
+// await appends a connection to those of its address that have sent no request yet.
 func (l *Listener) await(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,7 +80,7 @@ func (l *Listener) await(c *conn) {
 	c.waits.Store(true)
 }
 
-// heard takes a connection off them.
+// heard removes a connection from those that have sent no request yet.
 func (l *Listener) heard(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

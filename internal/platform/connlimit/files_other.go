@@ -2,5 +2,5 @@
 
 package connlimit
 
-// Files returns how many files the process may open: a guess, because the system isn't asked.
+// Files returns the number of files that the process may open: a guess, since the system isn't asked.
 func Files() uint64 { return 4096 }

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// retryTime is the time after which a full listener asks again to close idle connections.
+// retryTime is the interval at which a full listener calls Reclaim.
 const retryTime = time.Second
 
-// warnEvery is the time between two warnings that a listener is full, or that an address has its share.
+// warnEvery is the interval between warnings that a listener is full, or that an address has its share.
 const warnEvery = time.Minute
 
 // Options bound a Listener. All fields but Total have a usable zero value.
@@ -41,7 +41,7 @@ type Listener struct {
 
 	mu        sync.Mutex
 	held      map[netip.Prefix]int        // open connections of each address; no entry is 0
-	waiting   map[netip.Prefix]*list.List // those that have sent no request yet, the oldest first; see Note
+	waiting   map[netip.Prefix]*list.List // connections that have sent no request yet, the oldest first; see Note
 	warned    time.Time
 	reclaimed time.Time
 }
@@ -124,7 +124,8 @@ func (l *Listener) client(c net.Conn) (netip.Prefix, bool) {
 	return Network(address), true
 }
 
-// Network returns what an address counts as: an IPv6 client its /64 network, which one host is usually given.
+// Network returns the network that shares limits with an address: a single IPv4 address, or an IPv6 /64, which one host
+// is usually given.
 func Network(address netip.Addr) netip.Prefix {
 	address = address.Unmap().WithZone("")
 	bits := address.BitLen()

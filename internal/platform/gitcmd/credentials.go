@@ -8,8 +8,8 @@ import (
 // hidden replaces a credential in output.
 const hidden = "xxxxx"
 
-// Shown returns a source in the form for output and logs: without the credentials of its URL. Those are its user,
-// unless that is only the login of a transport such as ssh, and all values of its query.
+// Shown returns a source for output and logs: without the credentials of its URL. Those are the user, unless it is only
+// the login of a transport such as ssh, and all values of the query.
 func Shown(source string) string {
 	parsed, err := url.Parse(source)
 	if err != nil {
@@ -54,8 +54,8 @@ var helper = []string{"-c", "credential.helper=", "-c",
 	`credential.helper=!f() { test "$1" = get && printf 'username=%s\npassword=%s\n' "$` + userVariable + `" "$` +
 		passwordVariable + `"; }; f`}
 
-// split takes the credentials out of an access: it returns the part of the URL that may be in git's arguments, and the
-// options and variables that give git the credentials.
+// split separates an access's credentials from its URL. It returns the URL for git's arguments, and the options and
+// variables that pass the credentials.
 func (a Access) split() (argument string, options []string, env map[string]string) {
 	parsed, err := url.Parse(a.URL)
 	if err != nil || !strings.Contains(a.URL, "://") {
@@ -69,7 +69,7 @@ func (a Access) split() (argument string, options []string, env map[string]strin
 	}
 	switch {
 	case !web && parsed.User != nil:
-		parsed.User = url.User(user) // ssh is given a login, and takes no password from a URL
+		parsed.User = url.User(user) // ssh gets a login, and ignores a password in a URL
 		return parsed.String(), nil, nil
 	case !web || user == "" && password == "":
 		return a.URL, nil, nil

@@ -24,13 +24,13 @@ const (
 
 // Access is a repository, and how it is reached.
 type Access struct {
-	// URL is whatever git clones. Credentials in it count before those beside it.
+	// URL is any URL that git clones. Credentials in it override Username and Password.
 	URL string
-	// Username and Password are those of an http or https URL.
+	// Username and Password are the credentials for an http or https URL.
 	Username, Password string
-	// KeyFile holds the private key for ssh, KnownHosts the host keys that are accepted. Default: those of the user.
+	// KeyFile holds the private key for ssh, KnownHosts the accepted host keys. Default: the user's own files.
 	KeyFile, KnownHosts string
-	// Direct is set if the repository's server may not send git elsewhere: who answers there might be this machine itself.
+	// Direct forbids the repository's server to redirect git: the target could be this machine itself.
 	Direct bool
 	// At are the addresses of the URL's host, of http, https and git. Empty: git looks the name up, which may lead
 	// elsewhere each time.
@@ -46,12 +46,12 @@ type Call struct {
 	Dir     string
 	// Env is the environment; Call adds its own to it.
 	Env map[string]string
-	// Limit bounds its time, Stdout its output. Default of Stdout 1 MiB.
+	// Limit bounds the time of the call, Stdout its output. Default of Stdout: 1 MiB.
 	Limit  time.Duration
 	Stdout int64
 	// Memory bounds what each process of git allocates. Default: no bound.
 	Memory int64
-	// TooLarge returns an error, which ends the call, once what it writes is too large. Default: it is not measured.
+	// TooLarge is called at intervals; its error, for a result that is too large, ends the call. Default: no check.
 	TooLarge func() error
 }
 
@@ -151,8 +151,8 @@ func Size(folder string) (bytes int64) {
 	return bytes
 }
 
-// Exceeds reports whether a folder, which may change meanwhile, has more bytes or more entries: it doesn't count what
-// it can't read.
+// Exceeds reports whether a folder has more bytes or more entries than permitted. The folder may change meanwhile;
+// unreadable entries don't count.
 func Exceeds(folder string, bytes int64, entries int) bool {
 	_ = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Host returns the host of a repository that git finds by its name alone, with the port: that of an http, https or
-// git URL. It is empty for others. ssh checks the key of the host that it finds.
+// Host returns the host and port of a repository whose server git identifies by name alone: of an http, https or git
+// URL, else "". For ssh git checks the host's key instead.
 func Host(repository string) (host, port string) {
 	parsed, err := url.Parse(repository)
 	if err != nil {
@@ -21,7 +21,7 @@ func Host(repository string) (host, port string) {
 	return parsed.Hostname(), cmp.Or(parsed.Port(), standard)
 }
 
-// pinned returns the option that has git use the addresses of At for its host, over http and https.
+// pinned returns the option that makes git connect to the addresses in At for its host, over http and https.
 func (a Access) pinned() []string {
 	host, port := Host(a.URL)
 	if len(a.At) == 0 || !strings.HasPrefix(a.URL, "http") {
@@ -34,7 +34,7 @@ func (a Access) pinned() []string {
 	return []string{"-c", "http.curloptResolve=" + host + ":" + port + ":" + strings.Join(texts, ",")}
 }
 
-// at returns the repository by its address where git has no option for that: over the protocol git.
+// at returns the URL of a repository with its address in place of the host. The protocol git has no option for that.
 func (a Access) at(repository string) string {
 	parsed, err := url.Parse(repository)
 	if err != nil || len(a.At) == 0 || parsed.Scheme != "git" {

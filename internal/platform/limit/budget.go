@@ -23,14 +23,14 @@ func (b *Budget) Held() int64 {
 	return b.held
 }
 
-// Account holds the part of a budget that one of a key's works uses, until it is closed.
+// Account is the part of a budget in use by one job of a key, until it is closed.
 type Account struct {
 	of    *Budget
 	key   string
 	taken int64
 }
 
-// Open returns an account of a key, which holds nothing.
+// Open returns an empty account of a key.
 func (b *Budget) Open(key string) *Account { return &Account{of: b, key: key} }
 
 // Take has the account hold more bytes. It is false if there are too few.
@@ -46,7 +46,7 @@ func (a *Account) Take(bytes int64) bool {
 	return true
 }
 
-// Close returns what the account holds.
+// Close returns the account's part to the budget.
 func (a *Account) Close() {
 	a.of.mu.Lock()
 	defer a.of.mu.Unlock()

@@ -2,7 +2,7 @@ package limit
 
 import "net/netip"
 
-// Client returns the key of a client's address, HOST:PORT: one with IPv6 has all addresses of its network.
+// Client returns the key of a client's address, HOST:PORT. All IPv6 addresses of one network share a key.
 func Client(address string) string {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -12,6 +12,6 @@ func Client(address string) string {
 	if host.Is4() {
 		return host.String()
 	}
-	network, _ := host.Prefix(64) // it is valid, and long enough
+	network, _ := host.Prefix(64) // an IPv6 address always has 64 bits of network
 	return network.String()
 }

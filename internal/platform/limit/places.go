@@ -17,18 +17,19 @@ type Places struct {
 
 type places struct {
 	taken chan struct{}
-	users int // those that have a place, or wait for one
+	users int // callers that have a place, or wait for one
 }
 
 // waiting is the number of callers that wait for each place.
 const waiting = 4
 
-// NewPlaces returns Places: most for each key. Four times as many wait for one, each for a time at most.
+// NewPlaces returns Places with most places for each key. Four times as many callers may wait for one, each at most
+// wait.
 func NewPlaces(most int, wait time.Duration) *Places {
 	return &Places{most: most, wait: wait, of: map[string]*places{}}
 }
 
-// Enter takes a place until leave is called. It is false if there is none.
+// Enter takes a place until leave is called. ok is false if it got none.
 func (p *Places) Enter(ctx context.Context, key string) (leave func(), ok bool) {
 	mine := p.join(key)
 	if mine == nil {

@@ -8,7 +8,7 @@ import (
 // maxBuckets bounds the keys that Rates remember.
 const maxBuckets = 4096
 
-// Rates bound how much each key takes in a time: a bucket of burst for each, which fills with rate a second.
+// Rates limit each key by a token bucket: it holds burst tokens, and gets rate new ones a second.
 type Rates struct {
 	rate, burst float64
 	now         func() time.Time
@@ -22,7 +22,7 @@ func NewRates(rate, burst float64, now func() time.Time) *Rates {
 	return &Rates{rate: rate, burst: burst, now: now, of: map[string]*bucket{}}
 }
 
-// Ask takes one. It returns how long the key is to wait if there is none; 0 if it was taken.
+// Ask takes one token and returns 0. If there is none, it returns the time until the next one.
 func (r *Rates) Ask(key string) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -34,14 +34,14 @@ func (r *Rates) Ask(key string) time.Duration {
 	return wait
 }
 
-// Take takes some, also what there isn't: the key waits for longer then.
+// Take takes n tokens, also more than there are: the key then waits longer.
 func (r *Rates) Take(key string, n float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.bucket(key).left -= n
 }
 
-// Wait returns how long a key is to wait until there is one; 0 if there is.
+// Wait returns the time until the key has a token; 0 if it has one.
 func (r *Rates) Wait(key string) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,7 +51,7 @@ func (r *Rates) Wait(key string) time.Duration {
 	return r.bucket(key).wait(r.rate)
 }
 
-// bucket returns the bucket of a key with what has come since.
+// bucket returns the bucket of a key, refilled up to now.
 func (r *Rates) bucket(key string) *bucket {
 	now, b := r.now(), r.of[key]
 	if b == nil {
@@ -66,7 +66,7 @@ func (r *Rates) bucket(key string) *bucket {
 	return b
 }
 
-// bucket holds what is left of a limit.
+// bucket holds the remaining tokens of a key.
 type bucket struct {
 	left float64
 	at   time.Time

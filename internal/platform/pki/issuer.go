@@ -76,7 +76,7 @@ func (i Issuer) sign(template *x509.Certificate, key any, v Validity) ([]byte, e
 	return x509.CreateCertificate(rand.Reader, template, i.Root, key, i.Key)
 }
 
-// Decode reads an authority's certificate and then its key, in PEM, and returns the text behind them.
+// Decode reads an authority's certificate and then its key, in PEM, and returns the text after them.
 func Decode(text []byte) (i Issuer, rest []byte, err error) {
 	certificate, rest := pem.Decode(text)
 	key, rest := pem.Decode(rest)
@@ -95,7 +95,7 @@ func Decode(text []byte) (i Issuer, rest []byte, err error) {
 	return i, rest, nil
 }
 
-// Encode returns what Decode reads. It is a secret.
+// Encode returns the authority in the format of Decode. It is a secret.
 func (i Issuer) Encode() ([]byte, error) {
 	key, err := KeyPEM(i.Key)
 	return append(CertificatePEM(i.Root.Raw), key...), err

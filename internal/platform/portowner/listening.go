@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// Listening returns where programs listen on TCP in the network of a process: a port alone if it is on all addresses,
-// else with its loopback address. It leaves out the engine's own resolver. known is false if that can't be found out.
+// Listening returns the TCP ports on which programs listen in the network namespace of a process: the port alone if on
+// all addresses, else with its loopback address. It leaves out the engine's own resolver. known is false if the ports
+// can't be read.
 func Listening(pid int) (where []string, known bool) { return listening("/proc", pid) }
 
 func listening(proc string, pid int) (where []string, known bool) {

@@ -12,7 +12,7 @@ import (
 
 // PanicError reports that a function panicked.
 type PanicError struct {
-	// Place is the function of this module that panicked, or that called what did, without the module's path.
+	// Place is the function of this module that panicked, or whose call panicked, without the module's path.
 	Place string
 	Value any
 	Stack []byte
@@ -44,15 +44,15 @@ func caught(value any, attrs []any) *PanicError {
 
 const (
 	module = "tend.dev/tend/"
-	// depth is the number of calls that may lie between a panic and the function that is named for it.
+	// depth bounds the number of calls between a panic and the named function.
 	depth = 64
 )
 
 // literal matches what the compiler adds to the name of a function for the literals in it.
 var literal = pattern.Lazy(`(\.func\d+|\.gowrap\d+|\.\d+|-fm|-range\d+)+$`)
 
-// place returns the function that panics now. Its caller runs in the deferred call that recovers: what panicked lies
-// below it on the stack.
+// place returns the function that panicked. It must run in the deferred call that recovers, where the panicking
+// function is below it on the stack.
 func place() string {
 	var callers [depth]uintptr
 	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers[:])])

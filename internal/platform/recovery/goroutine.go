@@ -15,7 +15,7 @@ const (
 	lastPause  = 30 * time.Second
 )
 
-// Go runs fn in a goroutine of its own. If fn panics the goroutine ends and the process goes on.
+// Go runs fn in a goroutine of its own. If fn panics the goroutine ends and the process continues.
 func Go(fn func()) { go once(fn) }
 
 func once(fn func()) {
@@ -30,7 +30,7 @@ func AfterFunc(d time.Duration, fn func()) *time.Timer {
 // Group is a sync.WaitGroup whose goroutines may panic. The zero value is ready to use.
 type Group struct{ wait sync.WaitGroup }
 
-// Go runs fn as Go does; Wait waits for it.
+// Go runs fn like the function Go; Wait waits for its end.
 func (g *Group) Go(fn func()) { g.wait.Go(func() { once(fn) }) }
 
 // Wait waits until every goroutine of the group has ended.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A panic that comes back at every pass is counted each time, and logged once every logEvery.
+// A panic that repeats at every pass is counted each time, and logged once every logEvery.
 const (
 	logEvery  = time.Minute
 	mostKnown = 1000
@@ -13,7 +13,7 @@ const (
 
 var logged = quota{last: map[string]time.Time{}}
 
-// quota says which panics are to be logged.
+// quota limits how often a panic is logged.
 type quota struct {
 	mu   sync.Mutex
 	last map[string]time.Time

@@ -174,7 +174,7 @@ func unmark(dir, name string) error {
 	return nil
 }
 
-// checkName refuses a name that isn't that of one file, or that a pattern would match as more than itself.
+// checkName refuses a name that isn't a plain file name, or that contains characters of a pattern.
 func checkName(name string) error {
 	if name == "" || name[0] == '.' || strings.ContainsAny(name, "/*?[\\") {
 		return fmt.Errorf("%.80q is not the name of a file", name)

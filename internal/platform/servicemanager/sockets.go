@@ -12,12 +12,13 @@ import (
 	"github.com/coreos/go-systemd/v22/activation"
 )
 
-// own begins the names of sockets that this program had the service manager keep (FDNAME). Others are a socket unit's.
+// own is the prefix of the names (FDNAME) of sockets that this program handed to the service manager. Other names
+// belong to a socket unit.
 const own = "tend_"
 
-// Sockets are listening sockets that outlive this process: the service manager holds a copy of each, and hands it to
-// the next process of the service. Who connects meanwhile waits, instead of being refused. Nil keeps none. Safe for
-// concurrent use.
+// Sockets are listening sockets that outlive this process: the service manager holds a copy of each, and passes it to
+// the next process of the service. Clients that connect meanwhile wait, instead of being refused. A nil Sockets keeps
+// none. Safe for concurrent use.
 type Sockets struct {
 	log *slog.Logger
 
@@ -32,22 +33,22 @@ type held struct {
 	file    *os.File
 }
 
-// own reports whether this program had it kept.
+// own reports whether this program handed the socket to the service manager.
 func (h held) own() bool { return strings.HasPrefix(h.name, own) }
 
-// fits reports whether a socket is the one of an address. A socket unit may open any address for one that names only a
-// port; what this program opened for such an address hears all of the machine's.
+// fits reports whether a socket serves an address. For an address without a host, a socket unit may open any address of
+// the port; a socket that this program opened listens on all addresses.
 func (h held) fits(address string) bool {
 	host, _, err := net.SplitHostPort(h.address)
 	asked, _, _ := net.SplitHostPort(address)
 	return fits(address, h.address) && (!h.own() || asked != "" || err == nil && net.ParseIP(host).IsUnspecified())
 }
 
-// Inherited returns the sockets that the service manager hands to this process. It takes them out of the environment,
-// so that no child believes them its own.
+// Inherited returns the sockets that the service manager passes to this process. It removes them from the environment,
+// so that no child takes them for its own.
 func Inherited(log *slog.Logger) *Sockets { return Handed(log, activation.Files(true)) }
 
-// Handed returns sockets that the service manager holds too, each in a file of its name.
+// Handed returns the sockets that the service manager holds too, each in a file with its name.
 func Handed(log *slog.Logger, files []*os.File) *Sockets {
 	s := &Sockets{log: log}
 	for _, file := range files {
@@ -63,7 +64,7 @@ func Handed(log *slog.Logger, files []*os.File) *Sockets {
 	return s
 }
 
-// Find returns the socket that has an address such as :80, or nil if there is none. The file stays Sockets'.
+// Find returns the socket that has an address such as :80, or nil. Sockets keeps the file: don't close it.
 func (s *Sockets) Find(address string) *os.File {
 	if s == nil {
 		return nil
@@ -78,7 +79,7 @@ func (s *Sockets) Find(address string) *os.File {
 	return nil
 }
 
-// Lent reports whether a socket unit keeps an address open, whatever this process does.
+// Lent reports whether a socket unit keeps an address open, whether or not this process uses it.
 func (s *Sockets) Lent(address string) bool {
 	if s == nil {
 		return false
@@ -93,7 +94,8 @@ func (s *Sockets) Lent(address string) bool {
 	return false
 }
 
-// Keep has the service manager hold a listener that was opened for an address. Where there is none, nothing is held.
+// Keep passes a listener that was opened for an address to the service manager. Without a service manager it does
+// nothing.
 func (s *Sockets) Keep(address string, listener net.Listener) {
 	socket, ok := listener.(*net.TCPListener)
 	if s == nil || !ok || os.Getenv("NOTIFY_SOCKET") == "" {
@@ -117,7 +119,7 @@ func (s *Sockets) Keep(address string, listener net.Listener) {
 	s.held = append(s.held, next)
 }
 
-// Drop ends the sockets of this program that no wanted address fits: from then on their ports are free. The listeners
+// Drop closes the sockets of this program whose address is no longer wanted, which frees their ports. The listeners
 // that use them must be closed already.
 func (s *Sockets) Drop(wanted func(fits func(address string) bool) bool) {
 	if s == nil {
@@ -131,7 +133,7 @@ func (s *Sockets) Drop(wanted func(fits func(address string) bool) bool) {
 			kept = append(kept, h)
 			continue
 		}
-		// The service manager takes its time to close its copy: this ends all of them at once.
+		// Closing the service manager's copy takes time: a shutdown ends all copies at once.
 		raw, err := h.file.SyscallConn()
 		if err == nil {
 			err = raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) })
@@ -143,7 +145,7 @@ func (s *Sockets) Drop(wanted func(fits func(address string) bool) bool) {
 	s.held = kept
 }
 
-// DropAddress ends the socket of one address.
+// DropAddress closes the socket of one address.
 func (s *Sockets) DropAddress(address string) {
 	s.Drop(func(fits func(string) bool) bool { return !fits(address) })
 }
@@ -184,8 +186,7 @@ func send(state string, files ...*os.File) error {
 	return errors.Join(err, sent)
 }
 
-// fits reports whether a socket's address at is the one that was asked for: the same port, and the same host if one was
-// named.
+// fits reports whether a socket's address matches the requested one: the same port, and the same host if one was named.
 func fits(asked, at string) bool {
 	askedHost, askedPort, err := net.SplitHostPort(asked)
 	if err != nil {

@@ -18,10 +18,10 @@ type Process struct {
 	Stdin []byte
 	// Mark is a unique entry of Env, by which processes that left the process group are found. Default: they are not.
 	Mark string
-	// Limit bounds its time, Stdout and Stderr what it may write.
+	// Limit bounds the run time, Stdout and Stderr the size of the output.
 	Limit          time.Duration
 	Stdout, Stderr int64
-	// Memory bounds what each of its processes may allocate, on Linux. Default: no bound.
+	// Memory bounds the memory of each of its processes, on Linux. Default: no bound.
 	Memory int64
 }
 
@@ -41,8 +41,8 @@ var (
 // lingering is the time for which a child that outlives its program may hold the pipes.
 const lingering = 2 * time.Second
 
-// Run runs a program in a process group of its own. Whatever ends it early ends the whole group and the processes that
-// left it: nothing that it started keeps running.
+// Run runs a program in a process group of its own. If it ends early for any reason, Run ends the whole group and the
+// processes that left it: nothing that the program started keeps running.
 func (p Process) Run(parent context.Context) (Output, error) {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
@@ -64,7 +64,7 @@ func (p Process) Run(parent context.Context) (Output, error) {
 	}
 	out := Output{Stdout: stdout.kept.Bytes(), Stderr: stderr.kept.Bytes()}
 	if errors.Is(err, exec.ErrWaitDelay) {
-		_ = p.kill(command.Process.Pid) // it left something behind that holds the pipes
+		_ = p.kill(command.Process.Pid) // a child that outlived the program holds the pipes
 		err = nil
 	}
 	if cause := context.Cause(ctx); cause != nil {
@@ -82,7 +82,7 @@ func (p Process) Run(parent context.Context) (Output, error) {
 	return out, nil
 }
 
-// kill ends the process group of a program, and what it started in groups of their own.
+// kill ends the process group of a program, and the processes that it started in other groups.
 func (p Process) kill(pid int) error {
 	err := syscall.Kill(-pid, syscall.SIGKILL)
 	if p.Mark != "" {

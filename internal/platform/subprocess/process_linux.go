@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitMemory bounds what a process that was just started may allocate; what it starts inherits that. Files that it
-// maps to read don't count.
+// limitMemory bounds the memory of a process that was just started; its children inherit the limit. Files mapped for
+// reading don't count.
 func limitMemory(pid int, most int64) error {
 	if most == 0 {
 		return nil
@@ -19,10 +19,10 @@ func limitMemory(pid int, most int64) error {
 	return unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: uint64(most), Max: uint64(most)}, nil)
 }
 
-// sweeps bounds how often processes are searched for: one may start another between two searches.
+// sweeps bounds the number of searches for processes: a process may start another between two searches.
 const sweeps = 20
 
-// KillMarked kills every process whose environment holds the mark, until there is none.
+// KillMarked kills every process whose environment holds the mark, until no such process is left.
 func KillMarked(mark string) {
 	for range sweeps {
 		if !killOnce([]byte(mark)) {
@@ -41,7 +41,7 @@ func killOnce(mark []byte) (found bool) {
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		environ, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "environ")) // empty for one that ended
+		environ, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "environ")) // empty for a process that has ended
 		if err == nil && bytes.Contains(append([]byte{0}, environ...), append(append([]byte{0}, mark...), 0)) {
 			found = syscall.Kill(pid, syscall.SIGKILL) == nil || found
 		}
