@@ -1,4 +1,5 @@
-// Package compat holds what users of the predecessor have: its plugins.
+// Package compat keeps features of the predecessor working: its plugins, in the folder plugin.
 //
-// What a plugin asks for is done through the verbs, with the rights of who called it.
+// It decides how a plugin is called and which of its answers are valid. It stores nothing itself: plugin/broker performs
+// what a plugin requests by the verbs of internal/control, with the rights of the user who called the plugin.
 package compat

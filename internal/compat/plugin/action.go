@@ -23,7 +23,7 @@ const (
 	FetchFile      ActionType = "fetch_file"
 )
 
-// Action is one thing a plugin requests. The type decides which fields count.
+// Action is one request of a plugin. Its type decides which fields count.
 type Action struct {
 	Type  ActionType `json:"type"`
 	Scope string     `json:"scope,omitempty"`
@@ -108,7 +108,8 @@ func (a Action) fault(client bool) string {
 	return ""
 }
 
-// scope returns a manifest's own for apply_manifest: the action's may name the object it is stored for.
+// scope returns the scope of the action. The manifest of apply_manifest has its own: the action's may name the object
+// for which it is stored.
 func (a Action) scope() string {
 	if a.Manifest != nil && a.Manifest.Scope != "" {
 		return a.Manifest.Scope
@@ -116,7 +117,7 @@ func (a Action) scope() string {
 	return a.Scope
 }
 
-// name returns a manifest's own for apply_manifest, as scope is.
+// name returns the name of the action's object; see scope.
 func (a Action) name() string {
 	if a.Manifest != nil && a.Manifest.Name != "" {
 		return a.Manifest.Name
@@ -124,10 +125,10 @@ func (a Action) name() string {
 	return a.Name
 }
 
-// Target returns the scope and the name an action is about: for apply_manifest those of what is stored.
+// Target returns the scope and the name of the object that an action changes; for apply_manifest those of the manifest.
 func (a Action) Target() (scope, name string) { return a.scope(), a.name() }
 
-// String describes the action, in the plugin's words if it has some. It never contains a value.
+// String describes the action, by the plugin's own summary if it has one. It never contains a value.
 func (a Action) String() string {
 	if a.Summary != "" {
 		return clipped(a.Summary)

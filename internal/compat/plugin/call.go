@@ -30,7 +30,7 @@ type Call struct {
 // belongs to (Origin).
 type Endpoint func(ctx context.Context) (url string, shut func(), err error)
 
-// do waits for the command's turn, runs it, and reads its answer.
+// do waits for the command's turn, runs it, and parses its answer.
 func (p *Plugin) do(ctx context.Context, call Call) (Envelope, error) {
 	if err := p.offers(call.Command); err != nil {
 		return Envelope{}, err
@@ -81,10 +81,10 @@ func (p *Plugin) run(ctx context.Context, call Call, url string, now *turn) (Env
 // callID is the variable that identifies the call to a program and everything it starts.
 const callID = "TEND_PLUGIN_CALL"
 
-// mark returns what the environment of everything a turn starts holds.
+// mark returns the variable that is in the environment of everything a turn starts.
 func (t *turn) mark() string { return callID + "=" + t.id }
 
-// environ returns what this call says beside all others.
+// environ returns the variables that only this call has.
 func (c Call) environ(url string, now *turn) map[string]string {
 	env := map[string]string{callID: now.id}
 	if url != "" {
@@ -154,7 +154,7 @@ func (p *Plugin) ended(command string, out subprocess.Output, err error) error {
 	return fault
 }
 
-// lastWords returns what a program wrote last, for the message of its end.
+// lastWords returns the last output of a program, for the message about its end.
 func lastWords(out subprocess.Output) string {
 	said := strings.TrimSpace(cmp.Or(string(bytes.TrimSpace(out.Stderr)), string(out.Stdout)))
 	if said == "" {

@@ -16,7 +16,7 @@ var errLarge = fmt.Errorf("it is larger than %s, or holds more than %d files", s
 // Shown returns a source in the form for output and logs: without the credentials of its URL.
 func Shown(source string) string { return gitcmd.Shown(source) }
 
-// clone has git fetch one commit.
+// clone makes git fetch one commit.
 func (r *Root) clone(ctx context.Context, from source, version, into string) error {
 	out, err := gitcmd.Run(ctx, r.opts.Git, gitcmd.Call{
 		Access: gitcmd.Access{URL: from.where}, Dir: r.opts.Dir, Env: r.inherited(), Limit: fetchTime,
@@ -51,8 +51,7 @@ func (r *Root) clone(ctx context.Context, from source, version, into string) err
 	return nil
 }
 
-// tooLarge measures a clone. It has its packed files besides the checked-out ones, so the bound is twice that of a
-// plugin while there is a .git.
+// tooLarge measures a clone. While there is a .git with its packed files, the bound is twice that of a plugin.
 func tooLarge(folder string) error {
 	limit, entries := int64(maxPlugin), maxEntries
 	if _, err := os.Stat(filepath.Join(folder, ".git")); err == nil {

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// copyTree copies a folder without its .git. It copies a link as a link, which has to stay inside.
+// copyTree copies a folder without its .git. A link is copied as a link, which must stay inside the folder.
 func copyTree(ctx context.Context, from source, into string) error {
 	c := copying{ctx: ctx, from: from.where, into: into, left: maxPlugin}
 	err := filepath.WalkDir(from.where, c.visit)

@@ -31,8 +31,8 @@ type Description struct {
 	Homepage    string `yaml:"homepage"`
 	// Aliases are other names it answers to.
 	Aliases []string `yaml:"aliases"`
-	// Entrypoint is a program that gets the command as its first argument. Without it each command is a file of its own
-	// in bin or commands.
+	// Entrypoint is a program that gets the command as its first argument. Default: each command is a file of its own in
+	// bin or commands.
 	Entrypoint string `yaml:"entrypoint"`
 	// Commands lists the commands with a help text. With an entrypoint the list is complete.
 	Commands []Command `yaml:"commands"`
@@ -46,7 +46,7 @@ type Command struct {
 	Help string `yaml:"help"`
 }
 
-// The words a plugin may use for itself and its commands.
+// The names that a plugin may give itself and its commands.
 var (
 	pluginName  = pattern.Lazy(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 	commandName = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,62}$`)
@@ -56,7 +56,8 @@ var (
 // ValidName reports whether a plugin may have the name.
 func ValidName(name string) bool { return pluginName().MatchString(name) }
 
-// describe reads the plugin.yml of a folder. fallback is the name of a plugin that has none, there or in commands/name.
+// describe reads the plugin.yml of a folder. fallback is the plugin's name if neither plugin.yml nor commands/name sets
+// one.
 func describe(dir, fallback string) (Description, error) {
 	text, err := readSmall(filepath.Join(dir, describedBy))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,7 +84,7 @@ func undescribed(dir, fallback string) (Description, error) {
 	return d, d.check(dir)
 }
 
-// check returns what is wrong with a description.
+// check returns the first fault of a description, or nil.
 func (d Description) check(dir string) error {
 	if !ValidName(d.Name) {
 		return fmt.Errorf("name %q: a plugin is named with a-z, 0-9, - and _, at most 63 characters", d.Name)

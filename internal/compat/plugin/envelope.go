@@ -36,8 +36,8 @@ func envelopeOf(out []byte) (Envelope, bool) {
 // begun matches the beginning of an envelope.
 var begun = pattern.Lazy(`^\s*\{\s*"status"\s*:`)
 
-// brokenOff returns an error for output that begins like an envelope and isn't whole. Taken for a text its actions
-// would be lost without a word. An envelope followed by a text is a text.
+// brokenOff returns an error for output that begins like an envelope but is cut off. Read as plain text, its actions
+// would be lost silently. An envelope with text after it counts as text.
 func brokenOff(out []byte) string {
 	if !begun().Match(out) {
 		return ""
@@ -51,8 +51,8 @@ func brokenOff(out []byte) string {
 	return err.Error()
 }
 
-// answer returns the answer of a program that has ended. A failure is an exit code other than 0 or an envelope that
-// says so. Its reason is the envelope's error, on stdout or on stderr, else the text on stderr, else that on stdout.
+// answer returns the answer of a program that has ended. A failure is an exit code other than 0, or an envelope with an
+// error. The message is the envelope's error, on stdout or on stderr, else the text on stderr, else the text on stdout.
 func (p *Plugin) answer(command string, out subprocess.Output) (Envelope, error) {
 	envelope, found := envelopeOf(out.Stdout)
 	if out.Code == 0 && (!found || envelope.Status == StatusOK) {

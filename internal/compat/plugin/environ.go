@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// passed are the server's variables that its plugins get too: what programs need to work, and nothing that could be a
-// secret of Tend's.
+// passed are the server's variables that its plugins get too: those that programs need, and none that could be a secret
+// of Tend's.
 var passed = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "LANG", "LANGUAGE",
 	"DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH", "DOCKER_CONTEXT", "DOCKER_CONFIG",
@@ -34,8 +34,7 @@ func (r *Root) inherited() map[string]string {
 	return out
 }
 
-// environ returns the environment of a call: the server's part, what plugin.yml sets, what the caller adds, and what
-// this call sets.
+// environ returns the environment of a call: variables of the server, of plugin.yml, of the caller, and of this call.
 func (p *Plugin) environ(added, call map[string]string) []string {
 	env := p.root.inherited()
 	if server := p.root.opts.Server; server != "" {
@@ -58,8 +57,8 @@ func (p *Plugin) environ(added, call map[string]string) []string {
 	return lines(env)
 }
 
-// mayAdd reports whether the caller may set a variable: one that is meant for plugins, and that plugin.yml does not
-// set. So no caller chooses which program runs (PATH, LD_PRELOAD), or changes what the author decided.
+// mayAdd reports whether the caller may set a variable: only one meant for plugins that plugin.yml doesn't set. So no
+// caller chooses which program runs (PATH, LD_PRELOAD), or overrides the author.
 func (p *Plugin) mayAdd(name, value string) bool {
 	_, own := p.Env[name]
 	meant := strings.HasPrefix(name, "VOODU_") || strings.HasPrefix(name, "TEND_PLUGIN_")

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Reason says in one word what is wrong with a plugin, or with what it did.
+// Reason is the kind of fault of a plugin or of its answer, in one word.
 type Reason string
 
 // The reasons. Each is an *Error's.
@@ -14,9 +14,9 @@ const (
 	NotFound Reason = "PluginNotFound"
 	// Ambiguous: several plugins have the alias.
 	Ambiguous Reason = "PluginAmbiguous"
-	// Broken: its plugin.yml or its files can't be used.
+	// Broken: the plugin.yml or the files can't be used.
 	Broken Reason = "PluginBroken"
-	// NoCommand: it has no such command.
+	// NoCommand: the plugin has no such command.
 	NoCommand Reason = "PluginNoCommand"
 	// Timeout: it did not end in time and was killed.
 	Timeout Reason = "PluginTimeout"
@@ -24,7 +24,7 @@ const (
 	Flood Reason = "PluginFlood"
 	// Failed: it reported a failure, or crashed.
 	Failed Reason = "PluginFailed"
-	// Nonsense: its answer can't be used.
+	// Nonsense: the answer can't be used.
 	Nonsense Reason = "PluginNonsense"
 	// Source: it can't be fetched from the given source.
 	Source Reason = "PluginSource"
@@ -38,7 +38,7 @@ const (
 	Nested Reason = "PluginNested"
 )
 
-// Error is a fault of a plugin: what, where and the next step.
+// Error is a fault of a plugin: its place, its cause and the next step.
 type Error struct {
 	Reason  Reason
 	Plugin  string

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Exec runs a command and returns its answer unchanged; none of the actions in it is performed. The command's stdin is
+// Exec runs a command and returns its answer unchanged; the answer's actions are not performed. The command's stdin is
 // empty.
 func (p *Plugin) Exec(
 	ctx context.Context, command string, args []string, env map[string]string, endpoint Endpoint,

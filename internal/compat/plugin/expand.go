@@ -28,7 +28,7 @@ type Manifest struct {
 	Scope string          `json:"scope,omitempty"`
 	Name  string          `json:"name"`
 	Spec  json.RawMessage `json:"spec"`
-	// Dotted is the name as the plugin wrote it, if it has dots.
+	// Dotted is the plugin's own name for the object if that has dots, else empty.
 	Dotted string `json:"-"`
 }
 
@@ -45,7 +45,7 @@ func (m *Manifest) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// Expansion holds the objects that a macro stands for, and the actions to perform before they are stored.
+// Expansion holds the objects that replace a macro, and the actions to perform before they are stored.
 type Expansion struct {
 	Manifests []Manifest `json:"manifests"`
 	Actions   []Action   `json:"actions"`
@@ -54,7 +54,8 @@ type Expansion struct {
 // maxActions bounds the actions of one answer.
 const maxActions = 1000
 
-// Expand asks a plugin what a macro stands for. The answer must depend only on the request, because a dry run asks too.
+// Expand asks a plugin for the objects of a macro. The answer must depend only on the request, because a dry run asks
+// too.
 func (p *Plugin) Expand(ctx context.Context, request ExpandRequest, endpoint Endpoint, dry bool) (Expansion, error) {
 	stdin := func(string) ([]byte, error) { return json.Marshal(request) }
 	envelope, err := p.do(ctx, Call{Command: ExpandCommand, Stdin: stdin, Endpoint: endpoint, DryRun: dry})
@@ -78,7 +79,8 @@ func (p *Plugin) Expand(ctx context.Context, request ExpandRequest, endpoint End
 	return out, p.checkActions(ExpandCommand, out.Actions, false)
 }
 
-// expansionOf decodes data in its three forms: a manifest, a list of them, or an object with manifests and actions.
+// expansionOf decodes an answer in one of its three forms: a manifest, a list of them, or an object with manifests and
+// actions.
 func expansionOf(data json.RawMessage) (Expansion, error) {
 	data = bytes.TrimSpace(data)
 	var out Expansion

@@ -32,8 +32,8 @@ func (r *Root) fetch(ctx context.Context, from source, version, into string) err
 	return inside(from, into)
 }
 
-// inside refuses files with a link that leads out in any way: the next step writes to the folder and runs programs in
-// it.
+// inside refuses files with a link that leads out of the folder: the next step writes to the folder and runs programs
+// in it.
 func inside(from source, into string) error {
 	root, err := os.OpenRoot(into)
 	if err != nil {
@@ -72,7 +72,7 @@ func (r *Root) fetchFiles(ctx context.Context, from source, version, into string
 	return r.clone(ctx, from, version, into)
 }
 
-// pin returns the version to ask for: without its v, and nothing for the newest.
+// pin returns the version to fetch: without its v, and "" for the newest.
 func pin(version string) string {
 	if version == "latest" {
 		return ""
@@ -89,7 +89,7 @@ func download(ctx context.Context, from source, into string) error {
 	response, err := http.DefaultClient.Do(request)
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
-		err = wrapped.Err // without the URL, which may hold a token
+		err = wrapped.Err // without the URL, since it may hold a token
 	}
 	if err != nil {
 		return badSource(from.text, "see that the URL can be reached from the server", "%s", err)

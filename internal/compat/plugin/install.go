@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// Request says what to install.
+// Request names the plugin to install.
 type Request struct {
 	// Source is a folder, an archive, owner/repo, or the URL of a repository. Empty is the source that plugin Name came
 	// from.
 	Source string
-	// Version pins it: a repository's tag v<version>, and the version in its plugin.yml. Empty and "latest" mean the
-	// newest.
+	// Version pins the plugin's version: a repository's tag v<version>, and the version in its plugin.yml. Empty and
+	// "latest" mean the newest.
 	Version string
 	// Name is the name that the plugin must have. Default: any.
 	Name string
@@ -61,7 +61,7 @@ func (r *Root) Install(ctx context.Context, ask Request) (*Plugin, error) {
 	return r.place(ctx, found)
 }
 
-// sourced returns a request with its source: by default that of the plugin it names.
+// sourced returns a request with its source: by default the source of the installed plugin that it names.
 func (r *Root) sourced(ask Request) (Request, error) {
 	if ask.Source != "" || ask.Name == "" {
 		return ask, nil
@@ -137,8 +137,8 @@ func makeExecutable(dir string) error {
 	return nil
 }
 
-// acceptable returns why a plugin can't be installed: it does nothing, is another one than requested, or has a name or
-// alias of another one.
+// acceptable returns the reason why a plugin can't be installed: it has no command, is another plugin than the
+// requested one, or has the name or an alias of another.
 func (r *Root) acceptable(d Description, commands map[string]program, ask Request) error {
 	if len(commands) == 0 {
 		return badSource(ask.Source, "a plugin has a plugin.yml with an entrypoint and commands, or programs in bin",
@@ -169,7 +169,7 @@ func (r *Root) acceptable(d Description, commands map[string]program, ask Reques
 	return nil
 }
 
-// nameOf returns what a plugin is called that doesn't say.
+// nameOf derives a plugin's name from its source.
 func nameOf(from source) string {
 	name := filepath.Base(from.where)
 	for _, ending := range []string{".git", ".tar.gz", ".tgz"} {
@@ -178,7 +178,7 @@ func nameOf(from source) string {
 	return name
 }
 
-// alone waits until nothing else is being installed or removed.
+// alone waits until no other plugin is being installed or removed.
 func (r *Root) alone(ctx context.Context) (done func(), err error) {
 	if err := r.turns.mayInstall(ctx); err != nil {
 		return nil, err

@@ -17,12 +17,12 @@ import (
 // back if its place is empty.
 const (
 	stagePrefix = ".stage-" // is being fetched, or removed
-	oldPrefix   = ".old-"   // what another is taking the place of
+	oldPrefix   = ".old-"   // the version that a new one replaces
 	filesFolder = ".files"  // the fetched files within a stage
 )
 
-// place moves a staged plugin to its place and runs its install hook there, since the hook may store paths. The plugin
-// it replaces lies beside it meanwhile, and is moved back if the hook fails.
+// place moves a staged plugin to its place and runs its install hook there, since the hook may store paths. The
+// replaced plugin is kept beside it meanwhile, and moved back if the hook fails.
 func (r *Root) place(ctx context.Context, staged *Plugin) (*Plugin, error) {
 	name := staged.Folder()
 	changed, err := r.quiet(ctx, name)
@@ -41,7 +41,7 @@ func (r *Root) place(ctx context.Context, staged *Plugin) (*Plugin, error) {
 	}
 	if err == nil {
 		p.Installed.Pending = ""
-		err = p.Installed.write(target) // from here on it is the one that a crash leaves
+		err = p.Installed.write(target) // a crash from here on leaves this installation
 	}
 	if err == nil {
 		return p, r.discard(old)
@@ -110,7 +110,7 @@ func (r *Root) settle() error {
 			continue
 		}
 		path, target := filepath.Join(r.opts.Dir, entry.Name()), filepath.Join(r.opts.Dir, name)
-		if _, missing := os.Stat(target); missing == nil { // its successor is whole
+		if _, missing := os.Stat(target); missing == nil { // the new version is complete
 			err = errors.Join(err, r.discard(path))
 		} else {
 			err = errors.Join(err, os.Rename(path, target))

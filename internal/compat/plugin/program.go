@@ -11,8 +11,8 @@ import (
 // program is the beginning of a command line: a file, and with an entrypoint the command after it.
 type program []string
 
-// programs returns the commands a folder has. With an entrypoint they are those declared; without, every executable
-// file of commands and of bin is one, and bin goes before.
+// programs returns the commands of a folder. With an entrypoint they are the declared ones; otherwise every executable
+// file in commands and bin is one, and a file in bin comes before one in commands.
 func programs(dir string, d Description) (map[string]program, error) {
 	out := map[string]program{}
 	if d.Entrypoint != "" {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Options say where plugins are and what they learn about the server. Dir is needed.
+// Options are the folder of the plugins and the server's data for them. Dir is required.
 type Options struct {
 	// Dir is the folder of plugins, one folder each. It need not exist.
 	Dir string
@@ -21,31 +21,31 @@ type Options struct {
 	Node string
 	// Etcd is the address of the store's client API, if it is open on TCP. Default: plugins get none.
 	Etcd string
-	// Server is the address of the server's own API, for the tend command: it finds this server, whatever others there
-	// are. Default: plugins get none.
+	// Server is the address of the server's own API, so that the tend command in a plugin finds this server among others.
+	// Default: plugins get none.
 	Server string
 	// Timeout bounds a call, HookTimeout a hook. Defaults 60 s and 10 min.
 	Timeout, HookTimeout time.Duration
-	// MaxStdout and MaxStderr bound what a call may write. Defaults 16 MiB and 1 MiB.
+	// MaxStdout and MaxStderr bound the output of a call. Defaults 16 MiB and 1 MiB.
 	MaxStdout, MaxStderr int64
 	// Git is the program that clones. Default git.
 	Git string
-	// Environ returns the server's own environment, of which plugins get a part. Default os.Environ.
+	// Environ returns the server's own environment. Plugins get a part of it. Default os.Environ.
 	Environ func() []string
 }
 
 // Root is a folder of plugins. Safe for concurrent use.
 type Root struct {
 	opts Options
-	// installing holds one element while a plugin is installed or removed: only one is at a time.
+	// installing holds one element while a plugin is installed or removed: only one operation runs at a time.
 	installing chan struct{}
-	// swapping is held while one folder takes another's place, so that a reader always finds one of them.
+	// swapping is held while one folder replaces another, so that a reader always finds one of them.
 	swapping sync.RWMutex
 	turns    *turns
 }
 
-// Open returns a Root, and finishes what a crash left of an installation. If only that fails, it returns the Root with
-// the error.
+// Open returns a Root, and finishes an installation that a crash interrupted. If only that fails, it returns the Root
+// with the error.
 func Open(opts Options) (*Root, error) {
 	dir, err := filepath.Abs(opts.Dir)
 	if err != nil {
@@ -75,21 +75,21 @@ func Open(opts Options) (*Root, error) {
 // Plugin is an installed plugin.
 type Plugin struct {
 	Description
-	// Dir is its folder; the folder's name is its first name.
+	// Dir is the plugin's folder; the folder's name is the plugin's first name.
 	Dir string
-	// Installed describes its installation; zero for a folder that was placed by hand.
+	// Installed is the record of the installation; zero for a folder that was placed by hand.
 	Installed Installed
-	// Err says why the plugin is broken. No program of such a plugin is run.
+	// Err is the reason why the plugin is broken. No program of such a plugin is run.
 	Err error
 
 	root     *Root
 	commands map[string]program
 }
 
-// Folder returns the name of its folder.
+// Folder returns the name of the plugin's folder.
 func (p *Plugin) Folder() string { return filepath.Base(p.Dir) }
 
-// List returns every plugin by the name of its folder, the broken ones among them.
+// List returns every plugin, sorted by the name of its folder, including broken ones.
 func (r *Root) List() ([]*Plugin, error) {
 	r.swapping.RLock()
 	defer r.swapping.RUnlock()
@@ -162,7 +162,7 @@ func folders(plugins []*Plugin) []string {
 	return names
 }
 
-// load reads what a folder offers. An error affects only this plugin.
+// load reads a plugin from its folder. An error affects only this plugin.
 func (r *Root) load(dir string) *Plugin {
 	p := &Plugin{Dir: dir, root: r, Installed: installed(dir)}
 	var err error
@@ -175,7 +175,7 @@ func (r *Root) load(dir string) *Plugin {
 	return p
 }
 
-// Offered returns its commands with their help, sorted.
+// Offered returns the plugin's commands with their help, sorted.
 func (p *Plugin) Offered() []Command {
 	help := map[string]string{}
 	for _, command := range p.Commands {
@@ -189,5 +189,5 @@ func (p *Plugin) Offered() []Command {
 	return out
 }
 
-// Has reports whether it has a command.
+// Has reports whether the plugin has a command.
 func (p *Plugin) Has(command string) bool { _, has := p.commands[command]; return has }

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/api/pattern"
 )
 
-// sourceKind says how a plugin is fetched.
+// sourceKind is the way in which a plugin is fetched.
 type sourceKind int
 
 const (
@@ -30,7 +30,7 @@ type source struct {
 var repository = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+$`)
 
 // parseSource parses a source: a folder or an archive (beginning with /, ./ or ../, or existing), an archive's URL,
-// owner/repo on GitHub, or whatever git clones.
+// owner/repo on GitHub, or any URL that git clones.
 func parseSource(text string) (source, error) {
 	if text == "" || strings.HasPrefix(text, "-") || strings.ContainsAny(text, "\x00\n") {
 		return source{}, badSource(text, "name a folder, an archive (.tar.gz), owner/repo or the URL of a git repository",

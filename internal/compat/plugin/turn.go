@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// The limits on concurrent calls. A call that no plugin made waits for a place. A call within a call, made by a program
-// that calls the server, runs in the place of the first and never waits, because the call that it would wait for may
-// wait for it: it is refused instead. So a plugin that calls itself ends with an error, and takes no place from others.
+// The limits on concurrent calls. A top-level call waits for a place. A nested call, made by a program of a plugin
+// through the server, uses the place of the outer call and never waits: the call that it would wait for may wait for
+// it, so it is refused instead. A plugin that calls itself thus ends with an error, and takes no place from others.
 const (
 	maxCalls  = 32 // places
 	maxOfOne  = 8  // places of one caller
@@ -20,11 +20,11 @@ const (
 	maxDepth  = 4  // calls from the first to the innermost
 )
 
-// Origin says who makes a call. A context carries it.
+// Origin is the caller of a plugin. A context carries it.
 type Origin struct {
 	// Caller is the caller whose places are counted.
 	Caller string
-	// Within is the id of the call (TEND_PLUGIN_CALL) that makes this one. Default, or if that one has ended: none.
+	// Within is the id of the outer call (TEND_PLUGIN_CALL). Default, or if that call has ended: none.
 	Within string
 }
 
@@ -44,13 +44,13 @@ func OriginOf(ctx context.Context) Origin {
 // turn is the right of one call or hook to run.
 type turn struct {
 	id, plugin, command, caller string
-	// dry says that the call must have no effect; hook, that the turn belongs to a hook.
+	// dry means that the call must have no effect; hook, that the turn belongs to a hook.
 	dry, hook bool
-	// outer is the call within which this one is made; nil for one with a place of its own.
+	// outer is the turn of the outer call; nil for a turn with a place of its own.
 	outer *turn
 }
 
-// path returns the calls from the first to this one.
+// path returns the turns from the outermost to this one.
 func (t *turn) path() []*turn {
 	if t == nil {
 		return nil
@@ -60,7 +60,7 @@ func (t *turn) path() []*turn {
 
 func (t *turn) String() string { return t.plugin + ":" + t.command }
 
-// turns are the calls under way. Safe for concurrent use.
+// turns are the running calls. Safe for concurrent use.
 type turns struct {
 	mu      sync.Mutex
 	running map[string]*turn
@@ -74,7 +74,7 @@ func newTurns() *turns {
 	return &turns{running: map[string]*turn{}, changing: map[string]bool{}, ended: make(chan struct{})}
 }
 
-// take waits for a turn, at most for limit. The caller gives it back with end.
+// take waits for a turn, at most for limit. The caller ends the turn with end.
 func (t *turns) take(ctx context.Context, plugin, command string, dry bool, limit time.Duration) (*turn, error) {
 	origin := OriginOf(ctx)
 	next := &turn{id: randomID(), plugin: plugin, command: command, caller: origin.Caller, dry: dry}
@@ -105,7 +105,7 @@ func (t *turns) take(ctx context.Context, plugin, command string, dry bool, limi
 	}
 }
 
-// refuses returns what keeps a call from beginning now, or an error if it may never begin. The lock is held.
+// refuses returns the reason why a call must wait, or an error if it may never begin. The lock is held.
 func (t *turns) refuses(next *turn) (why string, err error) {
 	path := next.outer.path()
 	places, own, within := 0, 0, 0

@@ -96,7 +96,7 @@ func (b *Broker) Install(ctx context.Context, ask api.PluginInstall) (api.Plugin
 	return described(p), nil
 }
 
-// Remove removes a plugin. The objects that its macros stand for stay.
+// Remove removes a plugin. The objects of its macros stay.
 func (b *Broker) Remove(ctx context.Context, name string) (api.PluginRemoval, error) {
 	warning, err := b.Root.Remove(ctx, name)
 	return api.PluginRemoval{Name: name, Warning: warning}, err

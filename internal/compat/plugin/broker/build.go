@@ -30,7 +30,7 @@ func (e *expanding) stampTrees(macro api.Object, all []made) {
 		}
 		spec, err := api.DecodeWorkload(object.Kind, object.Spec)
 		if err != nil || spec.Build == nil {
-			continue // validation reports what can't be read
+			continue // validation reports the fault
 		}
 		if tree := macro.Metadata.Stamps[api.StampBuildOf+object.Ref().String()]; tree != "" {
 			object.Metadata.Stamps = map[string]string{api.StampBuild: tree}

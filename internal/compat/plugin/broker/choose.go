@@ -20,7 +20,8 @@ type chosen struct {
 	asked  api.PluginSource
 }
 
-// choose finds the plugin of a macro. It installs the plugin if the macro says so and the apply is not a dry run.
+// choose finds the plugin of a macro. It installs the plugin if the macro names a source and the apply is not a dry
+// run.
 func (e *expanding) choose(
 	ctx context.Context, macro api.Ref, asked api.PluginSource,
 ) (*plugin.Plugin, api.MacroResult, error) {

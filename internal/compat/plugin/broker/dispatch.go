@@ -14,18 +14,18 @@ import (
 
 // Command is a command of a plugin to run for a caller.
 type Command struct {
-	// Plugin is its name or an alias, as it was typed.
+	// Plugin is the name of the plugin or an alias, as typed.
 	Plugin string
 	Name   string
 	Args   []string
 	Actor  string
-	// Env are further variables for its program. Only for Exec.
+	// Env are further variables for the plugin's program. Only for Exec.
 	Env map[string]string
-	// Within are the scopes its actions may be about. Default: all.
+	// Within are the scopes that the actions may change. Default: all.
 	Within []string
 }
 
-// Call runs a command and performs the actions in its answer. The revision is that of the last write.
+// Call runs a command and performs the actions in its answer. It returns the revision of the last write.
 func (b *Broker) Call(
 	ctx context.Context, ask Command, endpoint Endpoint,
 ) (result api.PluginResult, revision int64, err error) {
@@ -53,7 +53,7 @@ func (b *Broker) Call(
 	return result, revision, nil
 }
 
-// Exec runs a command and returns its answer. It performs none of the actions in it.
+// Exec runs a command and returns its answer. It performs none of the answer's actions.
 func (b *Broker) Exec(ctx context.Context, ask Command, endpoint Endpoint) (api.Envelope, error) {
 	p, err := b.Root.Find(ask.Plugin)
 	if err != nil {
@@ -101,7 +101,7 @@ func forClient(actions []plugin.Action, result *api.PluginResult) {
 // addressed matches an argument that names an object: scope/name, scope/name.ordinal, or either after a flag's =.
 var addressed = pattern.Lazy(`^(?:--?[A-Za-z0-9-]+=)?([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)/([a-z0-9][a-z0-9.-]*)$`)
 
-// Scopes returns those of the objects that arguments name.
+// Scopes returns the scopes of the objects that the arguments name.
 func Scopes(args []string) []string {
 	var out []string
 	for _, arg := range args {

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/control/verbs"
 )
 
-// MacroError says why a macro can't be expanded.
+// MacroError is the reason why a macro can't be expanded.
 type MacroError struct {
 	Macro api.Ref
 	Err   error
@@ -23,8 +23,8 @@ func (e *MacroError) Error() string { return e.Macro.String() + ": " + e.Err.Err
 // Unwrap gives the cause.
 func (e *MacroError) Unwrap() error { return e.Err }
 
-// Apply stores objects as the verb does, and for macros the objects they stand for. Actions run once everything was
-// found storable and before it is stored.
+// Apply stores objects as the verb does, and replaces macros by their objects. The actions of plugins run after
+// everything was found storable and before anything is stored.
 func (b *Broker) Apply(
 	ctx context.Context, objects []api.Object, opts verbs.ApplyOptions, endpoint Endpoint,
 ) (api.ApplyResult, error) {
@@ -65,11 +65,11 @@ type expanding struct {
 	pending map[verbs.Bucket]map[string]*string
 	// trees are the objects that are built from source whose tree the manifest doesn't name.
 	trees []api.MacroBuild
-	// from says which macro an object is from.
+	// from maps objects to the macro they come from.
 	from map[string]api.Ref
 }
 
-// add adds an object: as it is, or the objects it stands for.
+// add adds an object: a macro is replaced by its objects.
 func (e *expanding) add(ctx context.Context, object api.Object) error {
 	if !isMacro(object) {
 		e.objects = append(e.objects, object)
@@ -113,7 +113,7 @@ func splitSpec(spec json.RawMessage) (asked api.PluginSource, rest json.RawMessa
 		return asked, nil, fmt.Errorf("its spec is not an object: %w", err)
 	}
 	raw, has := fields[api.MacroPlugin]
-	if !has || json.Unmarshal(raw, &asked) != nil { // a plugin's own field of that name doesn't concern Tend
+	if !has || json.Unmarshal(raw, &asked) != nil { // a field of that name may be the plugin's own
 		return api.PluginSource{}, spec, nil //nolint:nilerr // see above
 	}
 	var block map[string]json.RawMessage
@@ -131,7 +131,8 @@ func splitSpec(spec json.RawMessage) (asked api.PluginSource, rest json.RawMessa
 	return asked.Split(), rest, err
 }
 
-// config returns the config values that a plugin gets for the macro's buckets: as they will be when its turn comes.
+// config returns the config values that a plugin gets for the macro's buckets, with the changes of earlier actions of
+// this apply.
 func (e *expanding) config(ctx context.Context, object api.Object) (map[string]string, error) {
 	if object.Scope == "" {
 		return nil, nil
@@ -154,7 +155,7 @@ func (e *expanding) config(ctx context.Context, object api.Object) (map[string]s
 // actorOf returns the actor of a plugin's writes.
 func actorOf(actor, name string) string { return actor + " through the plugin " + name }
 
-// take adds the objects a macro stands for.
+// take adds the objects of a macro.
 func (e *expanding) take(
 	ctx context.Context, macro api.Object, p *plugin.Plugin, expansion plugin.Expansion, result api.MacroResult,
 ) error {
@@ -173,7 +174,7 @@ func (e *expanding) take(
 		if scope, _ := action.Target(); macro.Scope != "" && scope != macro.Scope {
 			return foreign(p, fmt.Sprintf("the action %s is about the scope %s", action, scope), macro)
 		}
-		action.SkipRestart = true // what it changes is about to be applied
+		action.SkipRestart = true // the apply itself restarts what changes
 		changes, err := e.changes(ctx, action)
 		if err != nil {
 			return err
@@ -213,7 +214,7 @@ func (e *expanding) changes(ctx context.Context, action plugin.Action) (bool, er
 	return slices.ContainsFunc(action.Keys, func(key string) bool { _, there := values[key]; return there }), nil
 }
 
-// expect notes what an action will make of a bucket.
+// expect records how an action will change a bucket.
 func (e *expanding) expect(action plugin.Action) {
 	scope, name := action.Target()
 	bucket := verbs.Bucket{Scope: scope, Name: name}
@@ -228,7 +229,7 @@ func (e *expanding) expect(action plugin.Action) {
 	}
 }
 
-// perform does the actions of a real apply, once a rehearsal has shown that everything can be stored.
+// perform runs the actions of a real apply, after a rehearsal has shown that everything can be stored.
 func (e *expanding) perform(ctx context.Context) error {
 	if e.opts.DryRun || len(e.actions) == 0 {
 		return nil
@@ -241,13 +242,13 @@ func (e *expanding) perform(ctx context.Context) error {
 	}
 	if !e.opts.ForceConflicts && slices.ContainsFunc(result.Objects,
 		func(o api.ObjectResult) bool { return len(o.Conflicts) > 0 }) {
-		return nil // the apply itself refuses them, in its own words
+		return nil // the apply itself reports the fault
 	}
 	_, _, err = e.do(ctx, e.actions, e.opts.Actor)
 	return err
 }
 
-// explain says of faults in objects that no person wrote which macro they are from.
+// explain adds to faults in generated objects which macro they come from.
 func (e *expanding) explain(err error) error {
 	var refused *verbs.Error
 	if !errors.As(err, &refused) {

@@ -13,12 +13,12 @@ import (
 	"tend.dev/tend/internal/compat/plugin"
 )
 
-// assetDigests is a field that plugins write into a spec that they read: the stamps of its assets, which only Tend
-// sets.
+// assetDigests is a field that plugins write into a spec: the stamps of its assets, which only Tend sets. It is
+// removed.
 const assetDigests = "_asset_digests"
 
-// made is an object that a plugin wrote, and its name as the plugin wrote it, if that has dots: by it the plugin
-// searches for the containers.
+// made is an object that a plugin wrote, with the plugin's own name for it if that has dots: the plugin searches for
+// containers by that name.
 type made struct {
 	object api.Object
 	dotted string
@@ -63,8 +63,7 @@ func foreign(p *plugin.Plugin, what string, macro api.Object) error {
 		Next:   "report it to the plugin's author; nothing was stored"}
 }
 
-// probesOf returns the webhooks of a macro's probes: they are a person's, and go to every workload the macro stands
-// for.
+// probesOf returns the webhooks of a macro's probes: the user sets them, and they go to every workload of the macro.
 func probesOf(spec json.RawMessage) (json.RawMessage, error) {
 	var fields struct {
 		OnProbe json.RawMessage `json:"on_probe"`
@@ -72,7 +71,7 @@ func probesOf(spec json.RawMessage) (json.RawMessage, error) {
 	return fields.OnProbe, json.Unmarshal(spec, &fields)
 }
 
-// objectOf reads one manifest as the API would: an app is two objects.
+// objectOf decodes one manifest as the API does: an app becomes two objects.
 func (b *Broker) objectOf(manifest plugin.Manifest, probes json.RawMessage) ([]api.Object, error) {
 	kind, err := api.ParseKind(manifest.Kind)
 	if err != nil {
@@ -102,13 +101,13 @@ func (b *Broker) objectOf(manifest plugin.Manifest, probes json.RawMessage) ([]a
 	return b.Decode(text.Bytes(), "application/json")
 }
 
-// dropPassedOn leaves out the fields of the macro that its plugin passed on without need: the kind has none of the
-// name. A field that only the plugin wrote is its author's mistake, and stays.
+// dropPassedOn removes fields of the macro that its plugin copied into a manifest whose kind doesn't have them. A field
+// that only the plugin wrote stays: it is an error of the plugin.
 func (b *Broker) dropPassedOn(macro api.Object, manifest *plugin.Manifest, result *api.MacroResult) {
 	kind, err := api.ParseKind(manifest.Kind)
 	var written, spec map[string]json.RawMessage
 	if err != nil || json.Unmarshal(macro.Spec, &written) != nil || json.Unmarshal(manifest.Spec, &spec) != nil {
-		return // reported where it is read
+		return // the fault is reported when the manifest is decoded
 	}
 	var dropped []string
 	for field := range spec {
