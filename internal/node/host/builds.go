@@ -18,7 +18,7 @@ import (
 
 // BuildOptions configures builds from source on this machine. The zero value is usable.
 type BuildOptions struct {
-	// Base is put before the names of base images in Dockerfiles that are written, such as "mirror.local:5000/".
+	// Base is the registry that generated Dockerfiles put before the names of base images, such as "mirror.local:5000/".
 	Base string
 	// Timeout limits a build; default an hour. MaxBytes bounds its source; default 500 MiB.
 	Timeout  time.Duration
@@ -27,13 +27,13 @@ type BuildOptions struct {
 	AtOnce int
 }
 
-// MaxTar returns how large the tar of a source may be: its headers take room too.
+// MaxTar returns the maximal size of a source's tar, whose headers need space too.
 func (o BuildOptions) MaxTar() int64 { return max(api.MaxAssetBytes, o.MaxBytes+o.MaxBytes/32) }
 
 // DefaultBuildTimeout limits a build.
 const DefaultBuildTimeout = builder.DefaultTimeout
 
-// openBuilds opens what makes images, and what it printed.
+// openBuilds opens the builder and the logs of builds.
 func (h *Host) openBuilds() error {
 	root, err := filepath.Abs(filepath.Join(h.Root, "builds"))
 	if err != nil {
@@ -60,10 +60,10 @@ func (h *Host) openTree(ctx context.Context, digest string) (io.ReadCloser, erro
 	return tree, err
 }
 
-// collectEvery is the interval between two collections of images that nothing refers to.
+// collectEvery is the interval at which unused images are collected.
 const collectEvery = 10 * time.Minute
 
-// collectImages removes images that were built or pulled and that nothing refers to any more, with the logs of builds.
+// collectImages removes built and pulled images that nothing refers to any more, and the logs of builds.
 func (h *Host) collectImages(ctx context.Context) error {
 	select {
 	case <-h.Control.Synced():

@@ -20,12 +20,12 @@ import (
 // nodeName is the host name under which a container reaches its node.
 const nodeName = "host.docker.internal"
 
-// gatewayer is a runtime whose containers reach their node at an address of its own.
+// gatewayer is a runtime whose containers reach their node at a specific address.
 type gatewayer interface {
 	Gateway(ctx context.Context) (netip.Addr, error)
 }
 
-// callbacks is the listener for containers that call the server back. It is opened once an object has such containers.
+// callbacks is the listener for containers that call the server back. It opens when an object has such containers.
 type callbacks struct {
 	port   int
 	serve  func(ctx context.Context, listener net.Listener) error
@@ -36,7 +36,7 @@ type callbacks struct {
 	again chan struct{}
 }
 
-// newCallbacks makes the listener; nil if the options or the runtime have none.
+// newCallbacks makes the listener. It returns nil if the options or the runtime don't support callbacks.
 func (h *Host) newCallbacks() *callbacks {
 	c := &callbacks{port: h.CallbackPort, serve: h.serveContainers, again: make(chan struct{}, 1),
 		wanted: h.anyCallsBack, warn: h.Logger.Warn}
@@ -61,7 +61,7 @@ func (h *Host) newCallbacks() *callbacks {
 	return c
 }
 
-// controllerURL returns where containers of this machine reach its listener; empty if it has none.
+// controllerURL returns the URL at which containers of this machine reach the listener, or "".
 func (h *Host) controllerURL() string {
 	if h.CallbackPort <= 0 || h.Callbacks == nil {
 		return ""
@@ -108,11 +108,11 @@ func (h *Host) serveContainers(ctx context.Context, listener net.Listener) error
 }
 
 // checkInterval is the interval at which the listener's address is compared with the wanted one, and a failed listener
-// retried.
+// is retried.
 const checkInterval = 30 * time.Second
 
-// run listens while some object has callbacks. It logs an address that it can't listen at and retries: containers run
-// without it.
+// run listens while some object has callbacks. If it can't listen at an address, it logs that and retries: containers
+// run without callbacks.
 func (c *callbacks) run(ctx context.Context) error {
 	var at netip.Addr
 	shut := func() {}

@@ -18,12 +18,12 @@ func (a access) Disk(ctx context.Context, prune bool) (api.NodeDisk, error) {
 	}
 	disk := api.NodeDisk{Node: h.Node, Surplus: surplus, Root: folderUse(h.Root)}
 	if err := h.measure(ctx, &disk); err != nil {
-		disk.Message = err.Error() // what was removed counts all the same
+		disk.Message = err.Error() // images that were removed before the error count all the same
 	}
 	return disk, nil
 }
 
-// measure adds what the engine says of its disk.
+// measure adds the disk usage that the engine reports.
 func (h *Host) measure(ctx context.Context, disk *api.NodeDisk) error {
 	info, err := h.runtime.Info(ctx)
 	if err != nil {
@@ -43,7 +43,7 @@ func (h *Host) measure(ctx context.Context, disk *api.NodeDisk) error {
 	return nil
 }
 
-// surplus returns the images that Tend brought here and that nothing refers to, and removes them with prune.
+// surplus returns the images that Tend built or pulled and that nothing refers to. With prune it removes them.
 func (h *Host) surplus(ctx context.Context, prune bool) ([]api.SurplusImage, error) {
 	store, ok := runtime.As[runtime.ImageStore](h.runtime)
 	if !ok {
@@ -61,7 +61,7 @@ func (h *Host) surplus(ctx context.Context, prune bool) ([]api.SurplusImage, err
 	return append(built, pulled...), err
 }
 
-// folderUse returns how many files lie below a folder, and their size. What can't be read counts nothing.
+// folderUse returns the number of files below a folder, and their size. Unreadable ones count as 0.
 func folderUse(folder string) (use api.DiskUse) {
 	_ = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

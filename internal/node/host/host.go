@@ -28,27 +28,25 @@ import (
 	"tend.dev/tend/internal/reconciler"
 )
 
-// Link is a machine's way to its control plane. Cluster, Control and Registry are required.
+// Link connects a machine with its control plane. Cluster, Control and Registry are required.
 type Link struct {
-	// Cluster is the store's uid, a label of every container: an agent touches only those of its own cluster.
+	// Cluster is the store's uid and a label of every container: an agent touches only containers of its own cluster.
 	Cluster string
 	Control nodeapi.Control
 	// Assets finds the files of assets. Default: a cache in the root, filled from Control.
 	Assets agent.Assets
-	// Seal and Open encrypt what plain processes store about themselves.
+	// Seal and Open encrypt and decrypt the records of plain processes.
 	Seal, Open func([]byte) ([]byte, error)
-	// Registry gets the metrics of the machine's parts, Metrics those of its engine.
+	// Registry receives the metrics of the machine's parts, Metrics those of its engine.
 	Registry *prometheus.Registry
 	Metrics  *reconciler.Metrics
-	// Hold keeps everything from touching containers until it is closed; Paused says why meanwhile. Default: it is
-	// closed.
+	// While Hold is open, nothing touches containers; Paused returns the reason. Default: a closed channel.
 	Hold   <-chan struct{}
 	Paused func() string
-	// Outside returns where other nodes reach this machine, unless Options.Advertise says it; invalid if they don't.
-	// Default: they don't.
+	// Outside returns the address at which other nodes reach this machine, unless Options.Advertise sets it; invalid if
+	// they can't. Default: they can't.
 	Outside func() netip.Addr
-	// Own is the machine's certificate as a node. Default: it has none, and neither asks other nodes for connections
-	// nor takes any.
+	// Own is the machine's certificate as a node. Without one it neither opens connections to other nodes nor accepts any.
 	Own *authority.Own
 	// Former and Cleared are the agent's: see agent.Options.
 	Former  []string
@@ -74,13 +72,13 @@ type Host struct {
 	overlay     *overlay.Overlay // nil for a runtime of tests
 	resolver    *resolver.Resolver
 	policy      *netpolicy.Keeper // nil where containers have no network of their own
-	relay       *relaying         // nil if the machine takes no connections of other nodes
+	relay       *relaying         // nil if the machine accepts no connections of other nodes
 	group       *reconciler.Group
 	// stops are called in reverse order.
 	stops []func() error
 }
 
-// Open makes the machine's parts; nothing runs yet. The root must be prepared.
+// Open makes the machine's parts without running them. The root must be prepared.
 func Open(ctx context.Context, o Options, l Link) (*Host, error) {
 	h := &Host{Options: o.WithDefaults(), Link: l}
 	if h.Hold == nil {
@@ -147,8 +145,8 @@ func (h *Host) Run(ctx context.Context) error { return h.group.Run(ctx) }
 // Ready returns a channel that is closed when every task was reconciled once.
 func (h *Host) Ready() <-chan struct{} { return h.agent.Ready() }
 
-// SecondWriter returns why the pods of spec can't start on this machine now: another program's container writes to one
-// of their volumes. It is nil if they can.
+// SecondWriter returns the reason why the pods of spec can't start on this machine now, or nil: the container of
+// another program writes to one of their volumes.
 func (h *Host) SecondWriter(ctx context.Context, spec api.DeploymentSpec) error {
 	return h.agent.SecondWriter(ctx, spec)
 }
@@ -165,7 +163,8 @@ func (h *Host) held(run func(context.Context) error) func(context.Context) error
 	}
 }
 
-// openRuntime makes the client of what runs containers. An engine that is away is not an error: the agent waits for it.
+// openRuntime makes the client of the container runtime. An engine that doesn't answer is not an error: the agent waits
+// for it.
 func (h *Host) openRuntime(ctx context.Context) error {
 	open := h.Engine
 	if open == nil {
@@ -195,7 +194,7 @@ func (h *Host) ledger(sort string) *retention.Ledger {
 
 func (h *Host) onStop(stop func() error) { h.stops = append(h.stops, stop) }
 
-// Close closes what was opened, in reverse order.
+// Close closes the parts in reverse order of opening.
 func (h *Host) Close() error {
 	var faults []error
 	for i := len(h.stops) - 1; i >= 0; i-- {

@@ -23,9 +23,9 @@ const off = "off"
 type IngressOptions struct {
 	// HTTP and HTTPS are the addresses it listens on once an ingress needs it; "off" and empty open no listener.
 	HTTP, HTTPS string
-	// Balancers are networks (CIDR) of load balancers that speak the PROXY protocol to it.
+	// Balancers are networks (CIDR) of load balancers that speak the PROXY protocol to the proxy.
 	Balancers []string
-	// Trusted are networks (CIDR) or addresses of proxies in front of it, whose X-Forwarded-* headers it believes.
+	// Trusted are networks (CIDR) or addresses of proxies in front of it, whose X-Forwarded-* headers it trusts.
 	Trusted []string
 	// AccessLog is a file that gets a JSON line for each request, "-" for standard error. Default none.
 	AccessLog string
@@ -33,8 +33,8 @@ type IngressOptions struct {
 	// certificate is checked against. Default the system's.
 	Directory string
 	Roots     string
-	// DNSServer is a name server that takes dynamic updates, and DNSKey the file of the key that signs them:
-	// certificates are obtained by DNS-01 then, wildcards too. Default none.
+	// DNSServer is a name server that accepts dynamic updates, and DNSKey the file of the key that signs them: with both,
+	// certificates are obtained by DNS-01, also for wildcards. Default none.
 	DNSServer, DNSKey string
 }
 
@@ -90,7 +90,7 @@ func (o IngressOptions) Wanted() bool {
 	return o.HTTP != "" && o.HTTP != off || o.HTTPS != "" && o.HTTPS != off
 }
 
-// openEdge makes what the agent serves ingresses with; nil if the options turn it off.
+// openEdge returns the constructor of the agent's proxy; nil if the options turn the proxy off.
 func (h *Host) openEdge() (func(changed func()) agent.Edge, error) {
 	if h.Edge != nil {
 		return h.Edge, nil

@@ -13,9 +13,9 @@ import (
 // shared is a folder in memory that most systems have, writable by every user.
 const shared = "/dev/shm"
 
-// memoryFolder returns a folder whose files never reach a disk: below /run or XDG_RUNTIME_DIR where that is a tmpfs,
-// else below /dev/shm, else on a tmpfs that root mounts. It is the node's own, since a machine may have several of a
-// cluster. It needn't be there unless it is to be made.
+// memoryFolder returns a folder whose files never reach a disk: below /run or XDG_RUNTIME_DIR if that is a tmpfs, else
+// below /dev/shm, else on a tmpfs that root mounts. Each node has its own, since a machine may have several nodes of a
+// cluster. Without make, the folder may not exist.
 func memoryFolder(cluster, node string, make bool) (string, error) {
 	own, user := "/run", os.Geteuid()
 	if user != 0 {
@@ -47,8 +47,8 @@ func inMemory(path string) bool {
 	return unix.Statfs(path, &stat) == nil && stat.Type == unix.TMPFS_MAGIC
 }
 
-// makePrivate creates a folder and those in it, one below the other. Each must belong to this user, and other users
-// must not be able to write to it: every user can create files in /dev/shm.
+// makePrivate creates nested folders below base. Each must belong to this user, and other users must not be able to
+// write to it: every user can create files in /dev/shm.
 func makePrivate(base string, below ...string) error {
 	folder := base
 	for _, part := range append([]string{""}, below...) {

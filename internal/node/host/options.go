@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/observe/tracing"
 )
 
-// Options are the flags of a machine, those that a server and an agent of its own have in common. Root is required.
+// Options are the flags that a server and a separate agent share. Root is required.
 type Options struct {
 	// Root holds all of Tend's files; its flag is --root, its variable TEND_ROOT, its default /var/lib/tend.
 	Root string
@@ -23,15 +23,15 @@ type Options struct {
 	Node string
 	// Labels are the labels that placement.constraints compare.
 	Labels map[string]string
-	// Runtime is docker or process. Empty is the one that the root was first used with, else docker.
+	// Runtime is docker or process. Default: the one with which the root was first used, else docker.
 	Runtime string
 	// Network is the platform network's name. Default tend0.
 	Network string
 	// Advertise is the address at which other nodes reach this machine. Default: found out.
 	Advertise string
-	// ownNetwork: the network was named for this root only, and is removed with its last container.
+	// ownNetwork is set if the network was named for this root only: it is removed with its last container.
 	ownNetwork bool
-	// DockerHost is the engine's address. Default: the one that docker's own command uses.
+	// DockerHost is the engine's address. Default: the one that the docker command uses.
 	DockerHost string
 	// CallbackPort is the port at the platform network's gateway on which containers whose manifest a plugin wrote call
 	// the server back. 0 opens no listener.
@@ -53,11 +53,11 @@ type Options struct {
 	Build BuildOptions
 	// Ingress is the node's proxy.
 	Ingress IngressOptions
-	// Programs lists the programs that features of this machine's process need, besides those of the network. Missing
-	// ones are logged and shown with the node.
+	// Programs lists the programs that features of this process need, besides those of the network. Missing ones are
+	// logged and shown with the node.
 	Programs []Program
 	Logger   *slog.Logger
-	// Tracer exports traces. Default: nothing does.
+	// Tracer exports traces. Default: no traces.
 	Tracer *tracing.Tracer
 
 	// Engine and AroundRuntime are for tests: a runtime that outlives the process, and failpoints. Default: neither.
@@ -70,7 +70,8 @@ type Options struct {
 	Edge func(changed func()) agent.Edge
 	Ask  prober.Asker
 	Now  func() time.Time
-	// Relay gets the function that answers other nodes, and returns where they reach it.
+	// Relay receives the function that returns the address of a pod for other nodes, and returns the address at which they
+	// reach it.
 	Relay func(endpoint func(task string, port int, protocol string) (string, error)) netip.AddrPort
 }
 
@@ -96,7 +97,7 @@ func DefaultRoot() string {
 // defaultAutoscale is the time between two evaluations of a deployment by the autoscaler.
 const defaultAutoscale = 15 * time.Second
 
-// WithDefaults fills in what was left out.
+// WithDefaults fills in the fields that are not set.
 func (o Options) WithDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.Default()

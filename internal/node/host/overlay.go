@@ -40,8 +40,8 @@ func (h *Host) newOverlay() *overlay.Overlay {
 	return out
 }
 
-// bridge returns the subnet of the containers' network, invalid if there is none yet. Once there is one, the machine
-// answers its containers' name queries: those that run since before this process ask already.
+// bridge returns the subnet of the containers' network, invalid if there is none yet. As soon as there is one, the
+// machine answers its containers' name queries: containers from before this process already ask here.
 func (h *Host) bridge(ctx context.Context) (netip.Prefix, error) {
 	subnet, err := h.bridged.Subnet(ctx)
 	if err != nil || !subnet.IsValid() || h.gateway == nil {
@@ -55,8 +55,8 @@ func (h *Host) bridge(ctx context.Context) (netip.Prefix, error) {
 	return subnet, err
 }
 
-// resolve makes this machine answer its containers' name queries, if there is a network between nodes or ever was one:
-// what was started then asks here for as long as it runs.
+// resolve makes this machine answer its containers' name queries, if there is or ever was a network between nodes:
+// containers started then ask here for as long as they run.
 func (h *Host) resolve(gateway netip.Addr) (bool, error) {
 	if h.overlay == nil || !h.overlay.Used() || !gateway.IsValid() {
 		return false, nil
@@ -76,7 +76,7 @@ func (h *Host) outside() netip.Addr {
 	return h.Outside()
 }
 
-// subnet returns what the containers' network is created with.
+// subnet returns the subnet and the MTU with which the containers' network is created.
 func (h *Host) subnet() (netip.Prefix, int, error) {
 	if h.overlay == nil {
 		return netip.Prefix{}, 0, nil

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/platform/recovery"
 )
 
-// newPolicy makes what keeps the scopes of this machine's containers apart; nil if its containers have no network of
+// newPolicy returns the Keeper that separates the scopes of this machine's containers; nil if they have no network of
 // their own.
 func (h *Host) newPolicy() *netpolicy.Keeper {
 	if h.overlay == nil || h.bridged == nil {
@@ -31,8 +31,8 @@ func (h *Host) newPolicy() *netpolicy.Keeper {
 	return keeper
 }
 
-// localPods returns where this machine's containers are. The agent lists them only once a server has answered: until
-// then the engine is asked.
+// localPods returns the addresses of this machine's containers. The agent lists them only once a server has answered:
+// until then the engine is asked.
 func (h *Host) localPods(ctx context.Context) (node.Pods, error) {
 	if pods, listed := h.agent.Pods(); listed {
 		return pods, nil
@@ -44,8 +44,8 @@ func (h *Host) localPods(ctx context.Context) (node.Pods, error) {
 	return agent.PodsOf(listed), nil
 }
 
-// watchUnsynced has the rules between scopes renewed as containers come and go, until a server answers. From then on
-// the agent does.
+// watchUnsynced renews the rules between scopes as containers come and go, until a server answers. From then on the
+// agent does.
 func (h *Host) watchUnsynced(ctx context.Context) error {
 	unsynced, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -75,10 +75,10 @@ func (h *Host) watchUnsynced(ctx context.Context) error {
 	return nil
 }
 
-// engineBackoff is the time until an engine that does not answer is asked again.
+// engineBackoff is the pause before an engine that does not answer is asked again.
 const engineBackoff = 5 * time.Second
 
-// podsMoved is called when containers of this machine have got other addresses.
+// podsMoved is called when containers of this machine have new addresses.
 func (h *Host) podsMoved() {
 	if h.policy != nil {
 		h.policy.Notify()

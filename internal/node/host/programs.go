@@ -7,9 +7,9 @@ import (
 
 // Program is a program of the machine that a feature of Tend needs.
 type Program struct {
-	// Name is the command, Package what installs it.
+	// Name is the command, Package the package that installs it.
 	Name, Package string
-	// Off says what doesn't work without it.
+	// Off is the feature that doesn't work without the program.
 	Off string
 }
 
@@ -19,7 +19,8 @@ var networkPrograms = []Program{
 	{"iptables", "iptables", "the rules by which a network between nodes passes the container engine's own"},
 }
 
-// missing returns a line for each program that the machine lacks: what is off, and how it is installed.
+// missing returns a line for each program that the machine lacks: the feature that is off, and how to install the
+// program.
 func missing(programs []Program) (out []string) {
 	for _, p := range programs {
 		if _, err := exec.LookPath(p.Name); err != nil {
@@ -38,7 +39,7 @@ func (h *Host) missingPrograms() []string {
 	return missing(programs)
 }
 
-// reportPrograms logs, once per start, what is off because the machine lacks a program.
+// reportPrograms logs, once per start, the features that are off because the machine lacks a program.
 func (h *Host) reportPrograms() {
 	for _, line := range h.missingPrograms() {
 		h.Logger.Warn("a feature is off on this machine, which lacks a program", "reason", line)

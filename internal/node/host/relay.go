@@ -31,8 +31,8 @@ type relaying struct {
 
 func (r *relaying) run(ctx context.Context) error { return r.Run(ctx, r.listener) }
 
-// changed judges the connections of other nodes again. It must be called after the agent's own callback of changes: the
-// agent answers with the table from before until then.
+// changed checks again whether the open connections of other nodes are permitted. Call it after the agent's own
+// callback: until then the agent answers from the table before the change.
 func (r *relaying) changed(change node.Change) {
 	if change.Served {
 		r.askers.changed()
@@ -48,7 +48,7 @@ func (r *relaying) drained(ctx context.Context, task string) error {
 	return r.Drained(ctx, task)
 }
 
-// openRelay opens the listener for connections of other nodes, if there is to be one.
+// openRelay opens the listener for connections of other nodes, unless the options turn it off.
 func (h *Host) openRelay() error {
 	if h.Own == nil || h.RelayListen == "" || h.RelayListen == off {
 		return nil
@@ -67,7 +67,7 @@ func (h *Host) openRelay() error {
 	others := &askers{read: h.Control.Relays}
 	may := func(machine authority.Machine, task string, port int, protocol string) error {
 		select {
-		case <-h.Control.Synced(): // what is known before is nothing, and its change isn't announced
+		case <-h.Control.Synced(): // before that, nothing is known, and the first listing isn't announced as a change
 		default:
 			return relay.ErrEarly
 		}
@@ -101,14 +101,15 @@ func (a *askers) known() map[string]node.Relay {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.fresh {
-		a.fresh = true // before the look: a change after it is announced after it
+		a.fresh = true // set before the read, so that a change after it is announced too
 		a.nodes = a.read()
 	}
 	return a.nodes
 }
 
-// mayAsk returns why a machine may not ask for what it names; nil if it may. The servers say who the nodes are, and
-// which of them may ask for all that ingresses lead to. The others may ask for what a port of every node leads to.
+// mayAsk returns the reason why a machine may not open a connection to the named target, or nil. The servers decide
+// which machines are nodes, and which of these may connect to every target of ingresses. The others may connect only to
+// targets of a port that every node serves.
 func mayAsk(others map[string]node.Relay, machine authority.Machine, every bool) error {
 	known, is := others[machine.Node]
 	switch {
@@ -120,8 +121,8 @@ func mayAsk(others map[string]node.Relay, machine authority.Machine, every bool)
 	return nil
 }
 
-// relayAddress returns where other nodes ask for connections to this one's pods. A server that listens on loopback has
-// nodes on its own machine alone.
+// relayAddress returns the address at which other nodes request connections to this one's pods. A server that listens
+// on loopback only has nodes on its own machine.
 func (h *Host) relayAddress() netip.AddrPort {
 	if h.Relay != nil {
 		return h.Relay(h.agent.Endpoint)
@@ -137,7 +138,7 @@ func (h *Host) relayAddress() netip.AddrPort {
 	return netip.AddrPortFrom(address, at.Port())
 }
 
-// relayed returns what opens the way to the pods of other nodes; nil if this machine can't.
+// relayed returns the function that connects to pods of other nodes; nil if this machine can't.
 func (h *Host) relayed() ingress.Relayed {
 	if h.Own == nil {
 		return nil
@@ -150,7 +151,8 @@ func (h *Host) relayed() ingress.Relayed {
 // reachTime bounds one attempt to reach another node.
 const reachTime = 3 * time.Second
 
-// reach returns what tries the relay of another node; nil if this machine can't ask it, and in simulations.
+// reach returns the function that tests the relay of another node; nil if this machine can't use relays, and in
+// simulations.
 func (h *Host) reach() func(context.Context, relay.Target, netip.AddrPort) error {
 	if h.Own == nil || h.Relay != nil {
 		return nil

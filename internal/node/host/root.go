@@ -10,7 +10,7 @@ import (
 )
 
 // Prepare creates the root's folders, readable only by their owner, and fills in the name of the node and its runtime.
-// It returns whether the root was used before.
+// used reports whether the root was used before.
 func (o *Options) Prepare() (used bool, err error) {
 	if used, err = o.makeRoot(); err != nil {
 		return used, err
@@ -28,8 +28,8 @@ func (o *Options) Prepare() (used bool, err error) {
 	return used, errors.Join(o.closeRoot(), o.keepOutOfGit())
 }
 
-// makeRoot creates the root, and returns whether it was used before. It returns an error, and leaves nothing in the
-// root, if the root is open to other users and holds files that are not Tend's: Tend must not close such a folder.
+// makeRoot creates the root, and reports whether it was used before. If the root is open to other users and holds files
+// that are not Tend's, it returns an error and changes nothing: Tend must not close such a folder.
 func (o *Options) makeRoot() (used bool, err error) {
 	if err := makeFolder(o.Root); err != nil {
 		return false, err
@@ -58,8 +58,8 @@ func makeFolder(path string) error {
 	return nil
 }
 
-// rootMode returns what a root's permissions are made. Plain processes of an unprivileged user pass through it to their
-// images; the files here stay their owner's.
+// rootMode returns the permissions for the root. Plain processes of an unprivileged user traverse it to their images;
+// the files in it stay their owner's.
 func (o *Options) rootMode() os.FileMode {
 	runs := o.Runtime
 	if runs == "" {
@@ -100,7 +100,7 @@ func (o *Options) closeRoot() error {
 // manifests.
 func (o *Options) isProjects() bool { return filepath.Base(o.Root) == ".tend" }
 
-// keepOutOfGit makes git ignore all that lies in a project's folder, such as the key, but not the manifests there.
+// keepOutOfGit makes git ignore everything in a project's folder, such as the key, except the manifests.
 func (o *Options) keepOutOfGit() error {
 	path := filepath.Join(o.Root, ".gitignore")
 	before, err := os.ReadFile(path)
@@ -129,8 +129,8 @@ func (o *Options) keepOutOfGit() error {
 // manifests are the endings of the files that internal/input/manifest reads.
 var manifests = []string{".hcl", ".tend", ".voodu", ".vdu", ".vd", ".yaml", ".yml", ".json"}
 
-// ours are the names of Tend's entries in a root: what this start has created, and what may have been put there to
-// restore a server.
+// ours are the names of Tend's entries in a root: those that this start created, and those that a person may have put
+// there to restore a server.
 var ours = []string{"node", "server", "runtime", "secret.key", "machine.key", "token", "plugins", "blobs", "cache",
 	"assets", "process", "builds", "transfers", "logs", "syncs", "quarantine", "clusters", "joined", "overlay.key",
 	"network.json", "peers", "backup.partial", "restore.partial", "restore.ready", "replaced", "tend.sock", "lost+found"}
@@ -146,8 +146,8 @@ func (o *Options) holdsOnlyOurs() bool {
 	})
 }
 
-// remembered returns a small fact of this machine kept in a file: what is asked for wins on the first use, and
-// afterwards the file does, so that a renamed host or a changed flag doesn't orphan what runs.
+// remembered returns a setting of this machine that is kept in a file: asked counts on the first use, and afterwards
+// the file does, so that a renamed host or a changed flag doesn't orphan running containers.
 func remembered(root, file, asked, fallback string) (string, error) {
 	path := filepath.Join(root, file)
 	content, err := os.ReadFile(path)
@@ -170,13 +170,13 @@ func remembered(root, file, asked, fallback string) (string, error) {
 	return asked, nil
 }
 
-// Forget removes what Prepare has remembered in a root that was not used before, where the machine could not join: it
-// may do so under another name.
+// Forget removes the settings that Prepare stored in a new root, if the machine could not join: it may join under
+// another name.
 func (o *Options) Forget() error {
 	return errors.Join(os.RemoveAll(filepath.Join(o.Root, "node")), os.RemoveAll(filepath.Join(o.Root, "runtime")))
 }
 
-// rememberedOr returns the runtime a root was first used with, or the fallback where it is new.
+// rememberedOr returns the runtime with which a root was first used, or the fallback for a new root.
 func rememberedOr(root, fallback string) string {
 	content, err := os.ReadFile(filepath.Join(root, "runtime"))
 	if kept := strings.TrimSpace(string(content)); err == nil && kept != "" {

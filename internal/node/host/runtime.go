@@ -35,7 +35,7 @@ func (h *Host) newRuntime(ctx context.Context, cluster, node string) (runtime.Ru
 	return nil, fmt.Errorf("unknown runtime %q: want %s or %s", h.Runtime, runtimeDocker, runtimeProcess)
 }
 
-// Private sets what a private server beside others needs: a network of its own, and plain processes if no container
+// Private sets the options of a private server beside others: a network of its own, and plain processes if no container
 // engine answers. The choices of the root's first use stay.
 func Private(ctx context.Context, o *Options) error {
 	if o.Network == "" {

@@ -10,8 +10,9 @@ import (
 	"tend.dev/tend/api/pattern"
 )
 
-// entries lists what may lie in a folder of the root. Folders without an entry hold files of the user or of other
-// programs, or have a reader of their own that skips what it can't read: the store, the process runtime's containers.
+// entries lists the valid entries of a folder in the root. Folders without such a list hold files of the user or of
+// other programs, or have a reader of their own that skips unreadable files: the store, the process runtime's
+// containers.
 type entries struct {
 	folder string // a pattern
 	files  func() *regexp.Regexp
@@ -76,7 +77,7 @@ func (e entries) expects(entry fs.DirEntry) bool {
 	return false
 }
 
-// reportStrays finds and logs what was set aside, once per start.
+// reportStrays finds and logs the files that were set aside, once per start.
 func (h *Host) reportStrays() {
 	h.quarantined = h.strays()
 	for _, path := range h.quarantined {

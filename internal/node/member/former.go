@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/node/peer"
 )
 
-// checkRoot refuses a root that is a server's: a machine has one agent, which runs in its server. A server that was
-// removed has left its root to this machine's node. A root that has joined before is an agent's.
+// checkRoot refuses the root of a server: a machine has one agent, which runs in its server. The root of a removed
+// server is accepted, and one that an agent has used before.
 func checkRoot(root string) error {
 	if _, err := os.Stat(filepath.Join(root, file)); err == nil {
 		return nil
@@ -35,10 +35,10 @@ func checkRoot(root string) error {
 	return nil
 }
 
-// setAside moves what a server that was removed has left in a root to a folder beside it: its store, the keys of the
-// cluster and the authority of the servers, which an agent must not have. What the server's node had sealed stays
-// readable: the machine's own key is the agent's. It may be repeated after a crash. It returns where the files are;
-// empty if there are none.
+// setAside moves the files of a removed server out of its root into a folder beside it, and returns that folder, or ""
+// if there were none: its store, the keys of the cluster and the authority of the servers, which an agent must not
+// have. Data that the server's node sealed stays readable: the agent takes over the machine's own key. After a crash it
+// may run again.
 func setAside(root string, now time.Time) (string, error) {
 	peers := filepath.Join(root, "peers")
 	settings, known, err := peer.ReadSettings(peers)
@@ -50,7 +50,7 @@ func setAside(root string, now time.Time) (string, error) {
 		return "", err
 	}
 	own, cluster := filepath.Join(root, "machine.key"), filepath.Join(root, "secret.key")
-	if _, err := os.Stat(own); err == nil { // after a crash the agent's key may have its place already
+	if _, err := os.Stat(own); err == nil { // after a crash the agent's key may already be in place
 		if err := errors.Join(move(cluster, aside), os.Rename(own, cluster)); err != nil {
 			return "", err
 		}

@@ -31,13 +31,13 @@ const file = "joined"
 // errNotJoined is returned if a root has no membership and no token was given.
 var errNotJoined = errors.New("this machine has not joined a cluster: run `tend nodes add` where the server is, and paste the command that it prints here")
 
-// identity is the machine's membership, as it is at the moment.
+// identity is the machine's current membership.
 type identity struct {
 	path string
 	now  func() time.Time
 	log  *slog.Logger
 
-	// writing is held by what replaces a part of the membership.
+	// writing is held while a part of the membership is replaced.
 	writing sync.Mutex
 
 	mu    sync.Mutex
@@ -72,7 +72,7 @@ func (i *identity) set(known join.Membership) error {
 	return nil
 }
 
-// keep stores a membership, whole or not at all.
+// keep stores a complete membership atomically.
 func (i *identity) keep(known join.Membership) error {
 	content, err := json.Marshal(known)
 	if err != nil {
@@ -84,7 +84,7 @@ func (i *identity) keep(known join.Membership) error {
 	return i.set(known)
 }
 
-// identify reads the membership of a root, or joins. An address that was given replaces the server's that is known.
+// identify reads the membership of a root, or joins. A server address in the options replaces the stored one.
 func identify(ctx context.Context, o Options) (*identity, error) {
 	i := &identity{path: filepath.Join(o.Root, file), now: o.Now, log: o.Logger}
 	err, again := i.read(), stays
@@ -125,19 +125,19 @@ func identify(ctx context.Context, o Options) (*identity, error) {
 // askTime bounds the question whether the machine is still a node.
 const askTime = 10 * time.Second
 
-// standing says for what the cluster takes a machine that has joined.
+// standing is the view that the cluster has of a machine that has joined.
 type standing int
 
 const (
-	// stays: for one of its nodes, as far as is known.
+	// stays: as one of its nodes, or the cluster doesn't answer.
 	stays standing = iota
-	// removed: for none; the node was taken out.
+	// removed: the node was removed from the cluster.
 	removed
-	// strange: its authority is one that the machine doesn't know.
+	// strange: the cluster's authority isn't one that the machine knows.
 	strange
 )
 
-// standing asks a server what it takes the machine for.
+// standing asks a server for the machine's standing.
 func (i *identity) standing(ctx context.Context, o Options) standing {
 	config, err := authority.FollowingTLS(i.roots, i.certificate, "h2")
 	if err != nil {
@@ -173,8 +173,7 @@ const (
 	mostTries = 10
 )
 
-// enter joins. Where many machines do so at once, a server ends the connections that it gets no time for: those are
-// tried again.
+// enter joins. If many machines join at once, an overloaded server closes connections: those attempts are repeated.
 func enter(ctx context.Context, o Options) (join.Membership, error) {
 	machine, err := join.NewMachine()
 	if err != nil {
@@ -211,7 +210,7 @@ func (i *identity) learn(servers []string) error {
 	return i.keep(known)
 }
 
-// cleared records that nothing is left of what ran under ended memberships.
+// cleared records that no container of ended memberships is left.
 func (i *identity) cleared() error {
 	i.writing.Lock()
 	defer i.writing.Unlock()
@@ -274,8 +273,8 @@ func (i *identity) renewDue(ctx context.Context, client *http.Client) error {
 	return i.renewNow(ctx, client)
 }
 
-// renewFor renews the certificate if the cluster's authorities are no longer those that this machine has: one is being
-// rotated. It reports whether it did.
+// renewFor renews the certificate if the cluster's authorities differ from those that this machine has, as during a
+// rotation. It reports whether it did.
 func (i *identity) renewFor(ctx context.Context, client *http.Client, roots []string) (bool, error) {
 	has := i.trust()
 	if len(roots) == 0 || slices.Equal(roots, has.Roots) && has.Issuer == roots[0] {

@@ -25,7 +25,7 @@ import (
 // Options are the agent's flags. Root is required; Server and Token are for joining.
 type Options struct {
 	host.Options
-	// Server is the server's URL: https://HOST:PORT. Default: the one that was joined.
+	// Server is the server's URL: https://HOST:PORT. Default: the server at which the machine joined.
 	Server string
 	// Token admits a machine, once.
 	Token string
@@ -33,7 +33,7 @@ type Options struct {
 	MetricsListen string
 	// Dial connects to the server; default: over TCP.
 	Dial join.Dial
-	// Started is called when everything runs. Default: nothing is.
+	// Started is called when everything runs. Default: no call.
 	Started func()
 }
 

@@ -19,7 +19,7 @@ import (
 	"tend.dev/tend/internal/platform/version"
 )
 
-// metricsConnections and metricsTime bound who scrapes.
+// metricsConnections and metricsTime limit the clients that scrape.
 const (
 	metricsConnections = 64
 	metricsTime        = 10 * time.Second
@@ -31,8 +31,7 @@ type metrics struct {
 	listener net.Listener
 }
 
-// listenMetrics adds to a registry what is known of the process, and listens. It returns an error where it can't
-// listen.
+// listenMetrics adds the metrics of the process to a registry, and opens the listener.
 func listenMetrics(ctx context.Context, o Options, registry *prometheus.Registry) (*metrics, error) {
 	if o.MetricsListen == "" {
 		return nil, nil
@@ -73,7 +72,7 @@ func (m *metrics) run(ctx context.Context) error {
 	return nil
 }
 
-// close is for one that does not run.
+// close closes a listener whose run was never called.
 func (m *metrics) close() error {
 	if m == nil {
 		return nil

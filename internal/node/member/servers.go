@@ -13,21 +13,21 @@ import (
 	"tend.dev/tend/internal/node/nodeapi/join"
 )
 
-// servers dials the servers of the cluster: the one that answered last, and another one when it doesn't any more.
+// servers dials the servers of the cluster: the one that answered last, and another one when that fails.
 type servers struct {
 	connect join.Dial
 
 	mu        sync.Mutex
 	addresses []string
 	at        int
-	conn      net.Conn   // to the one that answered last
-	local     netip.Addr // of this machine, as that one was reached
+	conn      net.Conn   // to the server that answered last
+	local     netip.Addr // this machine's address on that connection
 }
 
-// attemptTime bounds a dial of one of several servers.
+// attemptTime bounds a dial if there are several servers.
 const attemptTime = 5 * time.Second
 
-// dial connects to a server, whatever the address asked for: all of a cluster have the same name.
+// dial connects to a server, ignoring the requested address: all servers of a cluster have the same name.
 func (s *servers) dial(ctx context.Context, network, _ string) (net.Conn, error) {
 	s.mu.Lock()
 	addresses, at := s.addresses, s.at
@@ -83,7 +83,7 @@ func (s *servers) next(error) {
 	}
 }
 
-// mostServers bounds the addresses that are kept: those of servers that are down may come back.
+// mostServers bounds the addresses that are kept, also of servers that are down: they may come back.
 const mostServers = 7
 
 // learn adds the addresses of servers that run; it reports whether some of them are new.

@@ -22,7 +22,7 @@ const (
 	askRotating = 2 * time.Second
 )
 
-// sessions keep a connection to every server, on which this machine answers it: any of them may be asked for logs.
+// sessions keep a connection to every server, since any of them may request logs from this machine.
 type sessions struct {
 	Options
 	who     *identity
@@ -73,8 +73,8 @@ func (s *sessions) run(ctx context.Context) error {
 	}
 }
 
-// ask learns which servers there are, and renews the certificate if their authority is being rotated; it reports
-// whether one has answered.
+// ask learns the current servers, and renews the certificate if their authority is being rotated. It reports whether a
+// server has answered.
 func (s *sessions) ask(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, askEvery)
 	defer cancel()
@@ -88,7 +88,7 @@ func (s *sessions) ask(ctx context.Context) bool {
 	}
 	if renewed && err == nil {
 		s.Logger.InfoContext(ctx, "the certificate was renewed: the cluster's authority is rotated")
-		_, _, err = s.client.Servers(ctx, s.who.trust()) // so that the server knows
+		_, _, err = s.client.Servers(ctx, s.who.trust()) // so that the server learns the new certificate
 	}
 	if err != nil {
 		s.Logger.DebugContext(ctx, "the servers are not known; asked again", "error", err)
@@ -96,8 +96,8 @@ func (s *sessions) ask(ctx context.Context) bool {
 	return err == nil
 }
 
-// dialer dials the connection on which the machine answers a server. A server that is paused must not reach an agent
-// that still works on what it knew before.
+// dialer returns a function that dials the connection on which the machine serves a server. A paused server must not
+// reach an agent that still works from the state before the pause.
 func (s *sessions) dialer(address string) func(context.Context) (net.Conn, error) {
 	return func(ctx context.Context) (net.Conn, error) {
 		config, err := authority.FollowingTLS(s.who.roots, s.who.certificate, session.Protocol)

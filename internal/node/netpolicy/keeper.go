@@ -19,34 +19,34 @@ type Bridge struct {
 
 // Kernel enforces the rules.
 type Kernel interface {
-	// Prepare makes it see what passes between the containers of a bridge.
+	// Prepare makes the kernel pass the packets between the containers of a bridge to the rules.
 	Prepare(ctx context.Context, bridge Bridge) error
 	// Bridge returns the interface that has a subnet; zero if none has.
 	Bridge(subnet netip.Prefix) Bridge
-	// List returns the table as it is, empty if there is none.
+	// List returns the current table, or "".
 	List(ctx context.Context) (string, error)
-	// Apply runs a script of Rules, all of it or nothing; Remove removes the table if there is one.
+	// Apply runs a script of Rules atomically; Remove removes the table if there is one.
 	Apply(ctx context.Context, script string) error
 	Remove(ctx context.Context) error
 }
 
 // Options are the options of a Keeper. All but Changed are required.
 type Options struct {
-	// Network returns the network as it should be, Pods the addresses of other nodes' containers, Local those of this
-	// machine's, whether a server answers or not.
+	// Network returns the desired network, Pods the addresses of other nodes' containers, Local those of this machine's;
+	// Local needs no server.
 	Network func() node.Network
 	Pods    func() map[string]node.Pods
 	Local   func(context.Context) (node.Pods, error)
-	// Subnet returns that of the containers' network, invalid if there is none yet.
+	// Subnet returns the subnet of the containers' network, invalid if there is none yet.
 	Subnet func(context.Context) (netip.Prefix, error)
-	// Used reports whether there is a network, or was one: rules may be left.
+	// Used reports whether there is or was a network: rules may be left.
 	Used func() bool
-	// Synced is closed when Network and Pods are complete. Until then what File remembers of both counts: the machine
-	// or the agent was started again, and may be cut off.
+	// Synced is closed when Network and Pods are complete. Until then the state in File counts: the agent may have started
+	// without a server.
 	Synced <-chan struct{}
 	File   string
 	Kernel Kernel
-	// Changed is called when Fault returns something else.
+	// Changed is called when the result of Fault changes.
 	Changed func()
 	Logger  *slog.Logger
 }
@@ -58,10 +58,10 @@ type Keeper struct {
 	fault atomic.Pointer[string]
 
 	subnet     netip.Prefix
-	given      node.Network // what subnet was read for, without all that doesn't bear on it
+	given      node.Network // the network for which subnet was read, reduced to the fields that matter
 	bridge     Bridge       // that was prepared last
 	applied    string       // the script that made the table
-	listed     string       // the table as it was then; empty if unknown
+	listed     string       // the table as it was listed then; empty if unknown
 	remembered memory
 	kept       kept
 }
@@ -86,9 +86,9 @@ func (k *Keeper) Fault() string {
 }
 
 const (
-	// resync is the interval between two passes without a change: within it, rules that were removed are put back.
+	// resync is the interval between two passes without a change: each restores rules that were removed.
 	resync = 10 * time.Second
-	// pause is the time between two passes while containers come and go.
+	// pause is the minimal time between two passes while containers come and go.
 	pause = 50 * time.Millisecond
 )
 
@@ -118,7 +118,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// Pass does what is due; full observes again what hardly ever changes.
+// Pass makes one pass. With full it reads everything again, also what hardly ever changes.
 func (k *Keeper) Pass(ctx context.Context, full bool) {
 	if !k.Used() {
 		return
@@ -141,7 +141,7 @@ func (k *Keeper) Pass(ctx context.Context, full bool) {
 }
 
 func (k *Keeper) enforce(ctx context.Context, full bool) error {
-	full = full || k.Fault() != "" // what failed is not known to be right
+	full = full || k.Fault() != "" // after a failure nothing is known to be right
 	is := memory{k.Network(), k.Pods()}
 	if !k.synced() {
 		if is = k.remembered; is.Driver == "" {
@@ -166,9 +166,8 @@ func (k *Keeper) enforce(ctx context.Context, full bool) error {
 	}))
 }
 
-// locate finds the containers' own network, and prepares its bridge. It asks the engine again when the network was
-// declared differently, and when a container is outside of the subnet that was found: the engine's network has been
-// created again.
+// locate finds the containers' own network, and prepares its bridge. It asks the engine again if the declared network
+// changed, or if a container is outside of the subnet: the engine's network has been created again.
 func (k *Keeper) locate(ctx context.Context, full bool, network node.Network, local node.Pods) error {
 	given := node.Network{Driver: network.Driver, Subnet: network.Subnet}
 	outside := false
@@ -184,7 +183,7 @@ func (k *Keeper) locate(ctx context.Context, full bool, network node.Network, lo
 	}
 	bridge := k.Kernel.Bridge(k.subnet)
 	if full || bridge != k.bridge {
-		k.bridge = Bridge{} // unless it is prepared, the next pass does so
+		k.bridge = Bridge{} // if the preparation fails, the next pass repeats it
 		if err := k.Kernel.Prepare(ctx, bridge); err != nil {
 			return err
 		}
@@ -193,7 +192,7 @@ func (k *Keeper) locate(ctx context.Context, full bool, network node.Network, lo
 	return nil
 }
 
-// apply has the kernel take the rules, unless they stand.
+// apply makes the kernel take the rules, unless it has them.
 func (k *Keeper) apply(ctx context.Context, full bool, script string) error {
 	if script == k.applied && !full {
 		return nil

@@ -22,7 +22,7 @@ type nftables struct{}
 // System returns the kernel of this machine.
 func System() Kernel { return nftables{} }
 
-// bridged is there once the kernel can filter what passes between the ports of a bridge.
+// bridged exists if the kernel can filter packets between the ports of a bridge.
 const bridged = "/proc/sys/net/bridge"
 
 // Prepare implements Kernel. It sets the bridge's own switches: those of the machine (bridge-nf-call-iptables) would

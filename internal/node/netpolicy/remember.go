@@ -14,15 +14,15 @@ import (
 	"tend.dev/tend/api/node"
 )
 
-// memory is kept for a start without a server. With the containers that the engine lists it is enough for all rules. A
-// pod of another node that came later is not in it: to those it counts as unknown, so nothing here reaches it until a
-// server answers.
+// memory is the state that is stored for a start without a server. With the containers that the engine lists it
+// suffices for all rules. It lacks later pods of other nodes: they count as unknown, so nothing here reaches them until
+// a server answers.
 type memory struct {
 	node.Network
 	Pods map[string]node.Pods `json:"pods,omitempty"`
 }
 
-// kept is the content of the file, as far as is known: all of it, and the network in it.
+// kept is the content of the file, as far as it is known, and the network in it.
 type kept struct{ text, network []byte }
 
 // synced reports whether the control plane's word is complete.
@@ -35,7 +35,7 @@ func (k *Keeper) synced() bool {
 	}
 }
 
-// end keeps what is known for the next start.
+// end stores the state for the next start.
 func (k *Keeper) end() error {
 	if !k.synced() || !k.Used() {
 		return nil
@@ -46,7 +46,8 @@ func (k *Keeper) end() error {
 	return nil
 }
 
-// recall reads what was last in force. A file that can't be read counts as none: the control plane will say it again.
+// recall reads the state that was last in force. An unreadable file counts as none: the control plane will send the
+// state again.
 func (k *Keeper) recall() {
 	text, err := os.ReadFile(k.File)
 	if err == nil {
@@ -61,8 +62,8 @@ func (k *Keeper) recall() {
 	}
 }
 
-// remember keeps what is in force for a start without a server; nothing is kept of a network that has no policy. A
-// network that changed is written at once. Pods come and go all the time: they are written with it, and in full passes.
+// remember stores the state for a start without a server; for a network without a policy it stores nothing. A changed
+// network is written at once. Pods come and go all the time: they are written with it, and in full passes.
 func (k *Keeper) remember(is memory, full bool) error {
 	if is.Driver == "" || is.Policy == nil {
 		k.kept = kept{}

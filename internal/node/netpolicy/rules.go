@@ -27,7 +27,7 @@ type Input struct {
 	Others map[string]node.Pods
 }
 
-// scopeName matches the names that a scope may have. No other text gets into the rules.
+// scopeName matches the valid names of scopes. No other text gets into the rules.
 var scopeName = pattern.Lazy(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
 
 // Open reports whether a policy lets every scope connect to every other one.
@@ -37,12 +37,12 @@ func Open(p node.Policy) bool {
 	})
 }
 
-// Rules returns the script that replaces the table by the one that is due, in one step.
+// Rules returns the script that replaces the table in one step.
 //
-// What one knows of an address may be older than what another does. The node that a packet leaves and the one that it
-// enters judge it both, each sure of its own containers. The first is strict: it lets pass only what it knows both ends
-// of. So the second lets pass what comes from an address of another node that it doesn't know: a new pod, or an init
-// container, of which only its own node knows.
+// Two nodes may know different states of an address. Both the node that a packet leaves and the node that it enters
+// judge it, and each knows its own containers for certain. The leaving side is strict: both ends must be known. So the
+// entering side can accept an unknown address of another node: it is a new pod, or an init container, which only its
+// own node knows.
 func Rules(in Input) string {
 	pods := places(in)
 	b := &strings.Builder{}
@@ -82,8 +82,8 @@ func Rules(in Input) string {
 	return b.String()
 }
 
-// connections returns the rules for what containers of a scope open: to those they may reach, and to others. A pod that
-// isn't known yet is not answered: a connection that is repeated a moment later passes.
+// connections returns the rules for connections that containers of a scope open: to those they may reach, and to
+// others. Packets to an unknown pod are dropped, not rejected: a connection that is retried a moment later passes.
 func connections(policy node.Policy, scope string, known []string) (rules []string) {
 	for _, other := range known {
 		if other == scope || allows(policy, scope, other) {
@@ -101,8 +101,8 @@ func allows(policy node.Policy, from, to string) bool {
 	return slices.ContainsFunc(policy.Allow, func(a api.NetworkAllow) bool { return has(a.From, from) && has(a.To, to) })
 }
 
-// places returns the scope of every known pod: this machine's own, and those that other nodes have within their
-// subnets. In its own subnet only what it knows itself counts, also where another node has the same one.
+// places returns the scope of every known pod: this machine's own, and those of other nodes within their subnets. In
+// this machine's subnet only its own pods count, even if another node has the same subnet.
 func places(in Input) node.Pods {
 	out := node.Pods{}
 	add := func(within, without netip.Prefix, pods node.Pods) {

@@ -27,7 +27,7 @@ func newKernel(key wgtypes.Key) (*kernel, error) {
 // fault returns what the machine lacks; empty if nothing.
 func (k *kernel) fault(bridged bool) string { return k.rules.fault(bridged) }
 
-// close removes what doesn't outlive this process.
+// close removes everything that doesn't outlive this process.
 func (k *kernel) close() {
 	if k.tunnel != nil {
 		k.tunnel.close()
@@ -80,7 +80,7 @@ func (k *kernel) state(bridge netip.Prefix) (State, error) {
 	return s, err
 }
 
-// others lists the networks that the machine reaches otherwise than by the device, or by its containers' own network.
+// others lists the networks that the machine reaches neither through the device nor through its containers' network.
 func others(device netlink.Link, bridge netip.Prefix) (out []Route, err error) {
 	routes, err := netlink.RouteList(nil, netlink.FAMILY_V4)
 	if err != nil {
@@ -100,7 +100,7 @@ func others(device netlink.Link, bridge netip.Prefix) (out []Route, err error) {
 	return out, nil
 }
 
-// networks lists the networks that the machine reaches otherwise than by its containers' own.
+// networks lists the networks that the machine reaches other than through its containers' own.
 func networks(bridge netip.Prefix) ([]netip.Prefix, error) {
 	routes, err := others(nil, bridge)
 	return taken(routes), err
@@ -144,7 +144,7 @@ func routed(link netlink.Link) (map[netip.Prefix]bool, error) {
 	return out, err
 }
 
-// do takes one step.
+// do performs one action.
 func (k *kernel) do(action Action) error {
 	switch action.Do {
 	case RemoveDevice:

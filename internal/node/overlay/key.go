@@ -12,7 +12,7 @@ import (
 	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
 )
 
-// open reads the key, or makes one, and opens the network of the kernel with it.
+// open reads or creates the key, and opens the network of the kernel with it.
 func (o *Overlay) open() error {
 	if o.kernel != nil {
 		return nil

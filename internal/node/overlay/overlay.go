@@ -24,19 +24,19 @@ import (
 // Options are the options of an Overlay. All but Bridge and Now are required.
 type Options struct {
 	Node string
-	// Network returns what should be, Report stores what is.
+	// Network returns the desired network, Report stores the observed state.
 	Network func() node.Network
 	Report  func(context.Context, api.NetworkNodeStatus) error
 	// Synced is closed when Network is complete.
 	Synced <-chan struct{}
-	// Address returns where other nodes reach this one; invalid if they don't.
+	// Address returns the address at which other nodes reach this one; invalid if they don't.
 	Address func() netip.Addr
 	// KeyFile holds the private key of WireGuard; it is made when it is first needed.
 	KeyFile string
-	// Bridge returns the subnet of the network that containers join, invalid if there is none yet; nil on a machine whose
+	// Bridge returns the subnet of the containers' network, invalid if there is none yet. Bridge is nil on a machine whose
 	// containers share its own network.
 	Bridge func(context.Context) (netip.Prefix, error)
-	// Fault returns what else keeps the network from being as it should; empty if nothing does.
+	// Fault returns a further fault of the network, found elsewhere, or "".
 	Fault  func() string
 	Logger *slog.Logger
 	// Now is the clock. Default time.Now.
@@ -55,8 +55,8 @@ type Overlay struct {
 
 	reported *api.NetworkNodeStatus
 	failed   string
-	// refused is set while the servers take no report of this node: they give it no subnet. asked is when one was
-	// needed first.
+	// refused is set while the servers reject this node's reports, so that it gets no subnet. asked is the time at which
+	// one was first needed.
 	refused atomic.Bool
 	asked   atomic.Pointer[time.Time]
 }
@@ -107,7 +107,7 @@ func (o *Overlay) Run(ctx context.Context) error {
 	}
 }
 
-// fail logs what keeps the node from the others, once.
+// fail logs a fault that separates the node from the others, once.
 func (o *Overlay) fail(text string) {
 	if text != o.failed && text != "" {
 		o.Logger.Warn("this node is apart from the network of the others; tried again", "backoff", resync, "reason", text)
@@ -115,11 +115,12 @@ func (o *Overlay) fail(text string) {
 	o.failed = text
 }
 
-// ErrNoSubnet means that this node's part of the network isn't known yet.
+// ErrNoSubnet means that this node's subnet isn't known yet.
 var ErrNoSubnet = errors.New("the servers have not given this node a subnet yet: if that stays so, tend describe network tend0")
 
-// Subnet returns the subnet with which the containers' network is to be created, and the MTU of the way to other nodes.
-// A node that others reach has one before a network is declared. Where it gets none, the container engine chooses.
+// Subnet returns the subnet for creating the containers' network, and the MTU of the path to other nodes. A node that
+// others reach has a subnet before a network is declared. A node that gets none leaves the choice to the container
+// engine.
 func (o *Overlay) Subnet() (netip.Prefix, int, error) {
 	network := o.Network()
 	switch {
@@ -145,7 +146,7 @@ func (o *Overlay) awaits() bool {
 	return now.Sub(*o.asked.Load()) < patience
 }
 
-// pass takes all steps that are due, and reports what has become of them.
+// pass performs all due actions, and reports the result.
 func (o *Overlay) pass(ctx context.Context) error {
 	if !o.Used() {
 		o.announce(ctx)
@@ -185,7 +186,7 @@ func (o *Overlay) pass(ctx context.Context) error {
 	return o.report(ctx, status)
 }
 
-// announce reports where the node is, and which networks it has, before a network is declared: it gets a subnet that no
+// announce reports the node's address and its networks before a network is declared, so that it gets a subnet that no
 // other node has.
 func (o *Overlay) announce(ctx context.Context) {
 	status := api.NetworkNodeStatus{Address: o.Address()}
@@ -204,7 +205,7 @@ func (o *Overlay) announce(ctx context.Context) {
 	}
 }
 
-// observe returns what is, and completes a status by it.
+// observe returns the observed state, and completes a status by it.
 func (o *Overlay) observe(ctx context.Context, status *api.NetworkNodeStatus) (State, error) {
 	if o.Bridge != nil {
 		var err error
@@ -217,13 +218,13 @@ func (o *Overlay) observe(ctx context.Context, status *api.NetworkNodeStatus) (S
 	return state, err
 }
 
-// act takes steps, and returns why some could not be taken.
+// act performs actions, and returns the faults of those that failed.
 func (o *Overlay) act(actions []Action) (faults []string) {
 	for _, action := range actions {
 		if err := o.kernel.do(action); err != nil {
 			faults = append(faults, fmt.Sprintf("%s: %v", action, err))
 			if action.Do == CreateDevice {
-				break // nothing else can be done without it
+				break // the other actions need the device
 			}
 			continue
 		}
@@ -232,8 +233,7 @@ func (o *Overlay) act(actions []Action) (faults []string) {
 	return faults
 }
 
-// Used reports whether there is a network between nodes, or was one since this root is used: something may be left of
-// it.
+// Used reports whether there is a network between nodes, or was one with this root: parts of it may be left.
 func (o *Overlay) Used() bool {
 	if o.Network().Driver != "" {
 		return true
@@ -242,7 +242,7 @@ func (o *Overlay) Used() bool {
 	return unknown == nil
 }
 
-// taken lists the networks that the machine reaches otherwise, each once.
+// taken lists the networks that the machine reaches by other routes, each once.
 func taken(others []Route) (out []netip.Prefix) {
 	for _, other := range others {
 		out = append(out, other.To)

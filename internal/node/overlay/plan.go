@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/core/boundary"
 )
 
-// Wanted is the wanted state. Without a driver, or without a subnet, it is empty.
+// Wanted is the desired state. Without a driver, or without a subnet, it is empty.
 type Wanted struct {
 	node.Network
 	// Key is the node's public key, with WireGuard.
@@ -20,7 +20,7 @@ type Wanted struct {
 	// MTU is the MTU of the route to the other nodes, Address the node's address on it.
 	MTU     int
 	Address netip.Addr
-	// Bridged: the node's containers have a network, through which the engine's rules must let packets.
+	// Bridged is set if the node's containers have a network: the engine's rules must let its packets through.
 	Bridged bool
 }
 
@@ -36,7 +36,7 @@ type Device struct {
 	Source netip.Addr
 }
 
-// Path is the way to the containers of a peer.
+// Path is the path to the containers of a peer.
 type Path struct {
 	Subnet  netip.Prefix
 	Address netip.Addr
@@ -55,12 +55,12 @@ type State struct {
 	Device *Device
 	// Paths holds the complete paths, and the incomplete ones without an address.
 	Paths map[netip.Prefix]Path
-	// Permitted is the subnet for which the engine's rules have exceptions; invalid if they have none.
+	// Permitted is the subnet for which the engine's rules have exceptions; invalid without exceptions.
 	Permitted netip.Prefix
 	Others    []Route
 }
 
-// Action is a step towards what should be.
+// Action is a step towards the desired state.
 type Action struct {
 	Do     Step
 	Device Device
@@ -95,7 +95,8 @@ func (a Action) String() string {
 // headers is the size of each packet's part that a driver needs for itself: the outer headers, over IPv4.
 var headers = map[string]int{api.DriverWireGuard: 60, api.DriverVXLAN: 50}
 
-// Plan returns the steps from what is to what should be, and which peers can't be connected and why.
+// Plan returns the actions that lead from the observed to the desired state, and for each peer that can't be connected
+// the reason.
 func Plan(wanted Wanted, state State) (actions []Action, faults []string) {
 	if wanted.Driver == "" || !wanted.Subnet.IsValid() {
 		return remove(state), nil
@@ -121,7 +122,7 @@ func Plan(wanted Wanted, state State) (actions []Action, faults []string) {
 	return append(actions, permissions(wanted, state)...), faults
 }
 
-// remove returns the steps to nothing.
+// remove returns the actions that remove everything.
 func remove(state State) (actions []Action) {
 	if state.Device != nil {
 		actions = append(actions, Action{Do: RemoveDevice})
@@ -163,8 +164,8 @@ func deviceOf(wanted Wanted) Device {
 	return device
 }
 
-// pathsOf returns the way to each peer, except to those whose subnet this machine reaches otherwise, or who can't
-// encrypt.
+// pathsOf returns the path to each peer. It leaves out peers whose subnet this machine reaches by another route, and
+// those that can't encrypt.
 func pathsOf(wanted Wanted, others []Route) (map[netip.Prefix]Path, []string) {
 	paths := map[netip.Prefix]Path{}
 	var faults []string

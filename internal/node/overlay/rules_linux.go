@@ -12,11 +12,11 @@ import (
 )
 
 // rules are the exceptions in the rules of the container engine: packets through the device keep their source, and
-// those from other nodes reach the containers. Both stand before the engine's own, which are put in front of others
-// whenever it starts.
+// packets from other nodes reach the containers. Both come before the engine's own rules, which the engine inserts at
+// the front whenever it starts.
 type rules struct {
-	tables *iptables.IPTables // nil while the machine has no such command
-	needed netip.Prefix       // what would be permitted there
+	tables *iptables.IPTables // nil while the machine lacks the command
+	needed netip.Prefix       // the subnet that should be permitted
 }
 
 // open finds the command. One that is missing may be installed later.
@@ -35,8 +35,8 @@ func (r *rules) open() error {
 	return nil
 }
 
-// fault returns why packets of other nodes may not reach this one's containers. Those that share the machine's network
-// pass no engine's rules.
+// fault returns the reason why packets of other nodes may not reach this one's containers, or "". Containers that share
+// the machine's network aren't affected by the engine's rules.
 func (r *rules) fault(bridged bool) string {
 	if r.tables != nil || !bridged {
 		return ""
@@ -44,15 +44,15 @@ func (r *rules) fault(bridged bool) string {
 	return "the command iptables is missing, so the container engine may drop the packets of other nodes: install the package iptables"
 }
 
-// keepSource ends the translation of sources for what leaves through the device.
+// keepSource is the rule that ends the translation of sources for packets that leave through the device.
 var keepSource = []string{"-o", deviceName, "-j", "RETURN"}
 
-// letIn accepts what comes from other nodes for this one's containers.
+// letIn returns the rule that accepts packets from other nodes for this one's containers.
 func letIn(subnet netip.Prefix) []string {
 	return []string{"-d", subnet.String(), "-i", deviceName, "-j", "ACCEPT"}
 }
 
-// chain returns the chain that Docker leaves to users, or the one that all forwarded packets pass.
+// chain returns the chain that Docker leaves to users, else the one that all forwarded packets pass.
 func (r *rules) chain() (string, error) {
 	exists, err := r.tables.ChainExists("filter", "DOCKER-USER")
 	if err != nil || !exists {
@@ -61,7 +61,7 @@ func (r *rules) chain() (string, error) {
 	return "DOCKER-USER", nil
 }
 
-// permitted returns the subnet for which both exceptions stand where they have an effect.
+// permitted returns the subnet for which both exceptions are in effect.
 func (r *rules) permitted() (netip.Prefix, error) {
 	if err := r.open(); err != nil {
 		return netip.Prefix{}, err

@@ -66,7 +66,8 @@ type processTunnel struct {
 	device *device.Device
 	port   int
 	key    string
-	// paths are the peers as they were configured: their endpoints follow what they send.
+	// paths holds the peers as they were configured. WireGuard changes a peer's endpoint to the one that its packets come
+	// from.
 	paths map[string]Path
 }
 
@@ -142,7 +143,7 @@ func (p *processTunnel) disconnect(path Path) error {
 
 func (p *processTunnel) close() { p.device.Close() }
 
-// kernelTunnel is the kernel's WireGuard. It works on without this process.
+// kernelTunnel is the kernel's WireGuard. It keeps working without this process.
 type kernelTunnel struct {
 	client *wgctrl.Client
 	name   string

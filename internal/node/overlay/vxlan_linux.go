@@ -76,7 +76,7 @@ func (k *kernel) pathVXLAN(link *netlink.Vxlan, action Action) error {
 	return errors.Join(netlink.NeighSet(neighbour), netlink.NeighSet(forward), netlink.RouteReplace(route))
 }
 
-// gone takes what is gone already for removed.
+// gone treats the error that something doesn't exist as a successful removal.
 func gone(err error) error {
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EADDRNOTAVAIL) {
 		return nil

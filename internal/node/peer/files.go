@@ -12,10 +12,10 @@ import (
 	"tend.dev/tend/internal/node/nodeapi/wire"
 )
 
-// FilesPath is the prefix of the paths at which servers ask each other for files.
+// FilesPath is the prefix of the paths at which servers fetch files from each other.
 const FilesPath = "/server/v1/blobs/"
 
-// Files answers other servers that ask for a file by its digest.
+// Files serves files by their digest to other servers.
 func Files(open func(digest string) (io.ReadCloser, error)) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+FilesPath+"{digest}", ofServers(func(w http.ResponseWriter, r *http.Request) {

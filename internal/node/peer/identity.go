@@ -21,14 +21,14 @@ import (
 
 // The files of a folder.
 const (
-	authorityFile = "authority.pem" // with its key
-	// the certificates of those that are trusted: the authority's own, and another one while it is rotated
+	authorityFile = "authority.pem" // with the authority's key
+	// the trusted certificates: the authority's own, and another one during a rotation
 	rootFile        = "root.pem"
 	certificateFile = "peer.pem"
 	keyFile         = "peer.key"
 )
 
-// A server's certificate is issued by itself, and again when a third of its life is left.
+// A server issues its own certificate, and renews it when a third of its life is left.
 const (
 	life       = 90 * 24 * time.Hour
 	checkEvery = time.Hour
@@ -38,15 +38,16 @@ const (
 type Identity struct {
 	folder string
 	now    func() time.Time
-	// trusted are the fingerprints of the roots when the folder was opened: the store's connections are judged by those.
+	// trusted are the fingerprints of the roots when the folder was opened: the store's connections are checked against
+	// those.
 	trusted []string
 
 	mu     sync.Mutex
 	issuer *authority.Authority
 }
 
-// Open opens the certificates in a folder. The first server of a cluster founds their authority. It returns errors of
-// the disk, and says which file is damaged.
+// Open opens the certificates in a folder. The first server of a cluster creates their authority. Errors name a damaged
+// file.
 func Open(folder string, now func() time.Time) (*Identity, error) {
 	i := &Identity{folder: folder, now: now}
 	text, err := os.ReadFile(i.path(authorityFile))
@@ -150,8 +151,8 @@ func (i *Identity) left() time.Duration {
 	return leaf.NotAfter.Sub(i.now())
 }
 
-// leaf returns the certificate; nil if there is none, or not of the key beside it: a crash may have come between the
-// two.
+// leaf returns the certificate, or nil if there is none or it doesn't match the key: a crash may have come between the
+// writes of the two.
 func (i *Identity) leaf() *x509.Certificate {
 	pair, err := tls.LoadX509KeyPair(i.path(certificateFile), i.path(keyFile))
 	if err != nil {

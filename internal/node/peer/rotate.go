@@ -10,15 +10,14 @@ import (
 	"tend.dev/tend/internal/node/nodeapi/authority"
 )
 
-// Trusted returns the fingerprints of the authorities that this server's connections to others are judged by: those
-// that were trusted when it started.
+// Trusted returns the fingerprints of the authorities that this server trusts in connections to others, as of its
+// start.
 func (i *Identity) Trusted() []string { return i.trusted }
 
 // Issuer returns the fingerprint of the authority that issues this server's next certificate.
 func (i *Identity) Issuer() string { return i.issuing().Fingerprint() }
 
-// Uses returns the fingerprint of the authority of the certificate that this server shows; empty if it has none that is
-// trusted.
+// Uses returns the fingerprint of the authority that issued this server's certificate, or "" if it isn't a trusted one.
 func (i *Identity) Uses() string {
 	leaf := i.leaf()
 	roots, err := os.ReadFile(i.path(rootFile))
@@ -28,8 +27,8 @@ func (i *Identity) Uses() string {
 	return authority.IssuerOf(leaf, roots)
 }
 
-// Trust has the next start of this server trust these authorities, in PEM and with or without their keys, besides the
-// one that issued its certificate.
+// Trust makes this server trust further authorities from its next start on, besides the one that issued its
+// certificate. They are in PEM, with or without their keys.
 func (i *Identity) Trust(others ...[]byte) error {
 	roots := i.issuing().PEM()
 	for _, text := range others {
@@ -51,7 +50,7 @@ func (i *Identity) Trust(others ...[]byte) error {
 	return i.write(rootFile, roots)
 }
 
-// Issue has another authority issue this server's certificate, at once, and trusts the former one too.
+// Issue makes another authority issue this server's certificate at once. The former authority stays trusted.
 func (i *Identity) Issue(text []byte) error {
 	next, err := authority.Open(text, i.now)
 	if err != nil {

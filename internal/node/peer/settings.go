@@ -13,8 +13,7 @@ import (
 	"tend.dev/tend/internal/core/membership"
 )
 
-// Settings are what a root remembers of a server beside others: a store with several members finds no quorum without
-// them.
+// Settings are a server's stored settings for its peers: a store with several members finds no quorum without them.
 type Settings struct {
 	Name string `json:"name"`
 	// Listen is the address at which its store listens for the others, URL its address for them.
@@ -26,15 +25,15 @@ type Settings struct {
 	Members map[string]string `json:"members,omitempty"`
 	// Cluster is the uid of the cluster in an external etcd; empty if the store is in this server.
 	Cluster string `json:"cluster,omitempty"`
-	// State is the state in which the server was last: added before its store is first opened, joining until it has a
-	// vote. Earlier versions wrote none; they vote.
+	// State is the last state of the server: added before its store is first opened, joining until it has a vote. Earlier
+	// versions wrote none; they vote.
 	State membership.State `json:"state,omitempty"`
 }
 
 // settingsFile is in the folder of the certificates.
 const settingsFile = "server.json"
 
-// ReadSettings reads the settings in a folder. known is false if there are none.
+// ReadSettings reads the settings in a folder. known is false if it has none.
 func ReadSettings(folder string) (settings Settings, known bool, err error) {
 	path := filepath.Join(folder, settingsFile)
 	text, err := os.ReadFile(path)
@@ -53,7 +52,7 @@ func ReadSettings(folder string) (settings Settings, known bool, err error) {
 	return settings, true, nil
 }
 
-// WriteSettings stores the settings in a folder, whole or not at all.
+// WriteSettings stores the settings in a folder atomically.
 func WriteSettings(folder string, settings Settings) error {
 	text, err := json.Marshal(settings)
 	if err == nil {

@@ -12,9 +12,9 @@ import (
 
 // The times for which answers are kept.
 const (
-	// fresh is the time for which a name's addresses are kept without asking again.
+	// fresh is the time for which a name's addresses are cached.
 	fresh = time.Second
-	// unknown is the time for which a name is kept that no workload has.
+	// unknown is the time for which the absence of a name is cached.
 	unknown = 5 * time.Second
 	// patience is the time for which a query waits for the control plane.
 	patience = time.Second
@@ -36,7 +36,7 @@ type answer struct {
 	at time.Time
 }
 
-// candidate reports whether a name may be one of a workload: two labels, or three below a zone.
+// candidate reports whether a name may belong to a workload: two labels, or three with a zone.
 func candidate(name string) (zoned, ok bool) {
 	labels := strings.Split(strings.TrimSuffix(name, "."), ".")
 	for _, zone := range api.Zones {
@@ -47,7 +47,7 @@ func candidate(name string) (zoned, ok bool) {
 	return false, len(labels) == 2
 }
 
-// of returns what a name stands for. While the control plane doesn't answer, what it said last counts.
+// of returns the addresses of a name. While the control plane doesn't answer, the last answer counts.
 func (n *names) of(ctx context.Context, name string) node.Names {
 	n.mu.Lock()
 	last, known := n.kept[name]

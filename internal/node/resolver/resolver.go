@@ -20,7 +20,7 @@ import (
 
 // Options are the options of a Resolver. Ask is required.
 type Options struct {
-	// Ask returns what the control plane knows of a name.
+	// Ask asks the control plane for a name.
 	Ask func(context.Context, string) (node.Names, error)
 	// Config is the file that names the machine's own name servers, which listen at the port Upstream. Default
 	// /etc/resolv.conf and 53.
@@ -41,7 +41,7 @@ type Resolver struct {
 	servers []*dns.Server
 }
 
-// New returns a Resolver that listens nowhere yet.
+// New returns a Resolver that doesn't listen yet.
 func New(o Options) *Resolver {
 	if o.Config == "" {
 		o.Config = "/etc/resolv.conf"
@@ -61,7 +61,7 @@ func New(o Options) *Resolver {
 	return &Resolver{Options: o, names: &names{ask: o.Ask, now: o.Now, kept: map[string]answer{}}}
 }
 
-// Listen answers at an address from now on, over UDP and TCP. It does nothing if it does so already.
+// Listen answers at an address from now on, over UDP and TCP. A second call for an address does nothing.
 func (r *Resolver) Listen(at netip.Addr) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -144,7 +144,7 @@ func (r *Resolver) serve(w dns.ResponseWriter, query *dns.Msg) {
 // ttl is the time for which containers may keep an answer, in seconds.
 const ttl = 1
 
-// records returns the addresses in an order of their own each time, so that requests spread.
+// records returns the addresses in random order, so that requests spread.
 func records(question dns.Question, addresses []netip.Addr) (out []dns.RR) {
 	for _, i := range rand.Perm(len(addresses)) {
 		header := dns.RR_Header{Name: question.Name, Rrtype: question.Qtype, Class: dns.ClassINET, Ttl: ttl}
@@ -165,7 +165,7 @@ func (r *Resolver) reply(w dns.ResponseWriter, query *dns.Msg, code int, answers
 	r.write(w, query, message)
 }
 
-// write sends an answer, as much of it as the asker takes.
+// write sends an answer, cut to the size that the client accepts.
 func (r *Resolver) write(w dns.ResponseWriter, query, message *dns.Msg) {
 	size := dns.MaxMsgSize
 	if w.LocalAddr().Network() == "udp" {
