@@ -25,7 +25,7 @@ func (s *Server) apply(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	noteObjects(r.Context(), objects)
-	if err := verbs.CheckRights(r.Context(), objects); err != nil { // before a plugin is asked what a macro stands for
+	if err := verbs.CheckRights(r.Context(), objects); err != nil { // before a plugin is called for the objects of a macro
 		s.fail(w, r, err)
 		return
 	}
@@ -46,7 +46,7 @@ func (s *Server) readObjects(w http.ResponseWriter, r *http.Request) ([]api.Obje
 		return nil, err
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, nil // verbs decides what an empty apply means
+		return nil, nil // verbs decides whether an empty apply is valid
 	}
 	objects, err := s.Decode(data, r.Header.Get("Content-Type"))
 	if err != nil {

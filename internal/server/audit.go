@@ -11,16 +11,16 @@ import (
 	"tend.dev/tend/internal/observe/tracing"
 )
 
-// Auditor takes the calls that may change something.
+// Auditor records the calls that may change something.
 type Auditor interface {
 	Record(data api.AuditData)
-	// RecordBounded takes a call of a caller that must not fill the log: a container.
+	// RecordBounded records a call of a caller that must not fill the log: a container.
 	RecordBounded(data api.AuditData)
 	// RecordForeign counts a call without a token.
 	RecordForeign(data api.AuditData)
 }
 
-// The bounds of what is recorded of a call.
+// The bounds of a call's record.
 const (
 	maxAuditPath  = 256
 	maxAuditActor = 128
@@ -59,7 +59,7 @@ func (s *Server) audited(next http.Handler) http.Handler {
 	})
 }
 
-// foreign records a call that was refused because its caller is not known.
+// foreign records a call that was refused because its caller is unknown.
 func (s *Server) foreign(r *http.Request, status int) {
 	if s.Auditor != nil && isAudited(r) {
 		s.Auditor.RecordForeign(s.auditOf(r, &auditAnswer{status: status},
@@ -99,7 +99,7 @@ func (s *Server) auditCallback(r *http.Request, path string, g grant, known bool
 	record(s.auditOf(named, &auditAnswer{status: status}, g.actor, began))
 }
 
-// auditAnswer records the status of an answer, and the beginning of one that is a problem.
+// auditAnswer records the status of an answer, and the beginning of a problem.
 type auditAnswer struct {
 	http.ResponseWriter
 	status int
@@ -107,7 +107,7 @@ type auditAnswer struct {
 	head   []byte
 }
 
-// maxProblemHead is the number of bytes of a problem that are searched for its title.
+// maxProblemHead is the number of bytes at the beginning of a problem that are searched for its title.
 const maxProblemHead = 1 << 10
 
 func (a *auditAnswer) WriteHeader(status int) {
@@ -127,14 +127,14 @@ func (a *auditAnswer) Write(b []byte) (int, error) {
 	return a.ResponseWriter.Write(b)
 }
 
-// finish says that the handler has returned: an answer without a word is a 200.
+// finish records that the handler has returned: an answer without a status is a 200.
 func (a *auditAnswer) finish() {
 	if !a.wrote {
 		a.status = http.StatusOK
 	}
 }
 
-// Unwrap lets http.ResponseController find the connection.
+// Unwrap gives http.ResponseController access to the connection.
 func (a *auditAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 var problemTitle = pattern.Lazy(`"title": ?"([^"\\]{1,60})"`)

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// auditNames are the objects that a call is about: those of its body and of its answer.
+// auditNames collects the objects that a call concerns, from its body and from its answer.
 type auditNames struct {
 	// ref is the single object that the answer names, or the object of the pod in the call.
 	ref     api.Ref
@@ -53,7 +53,7 @@ func (n *auditNames) note(text string) {
 	n.objects = append(n.objects, text[:min(len(text), maxAuditActor)])
 }
 
-// notePod says whose pod a call is about, also if the call is refused then.
+// notePod adds the owner of a pod to the audit of a call, also if the call is refused later.
 func notePod(ctx context.Context, owner api.Ref) {
 	if named, ok := ctx.Value(auditKey{}).(*auditNames); ok {
 		named.ref = owner
@@ -70,8 +70,8 @@ func podOfPath(path string) string {
 	return pod
 }
 
-// noteAnswer adds what an answer says that the call was about: what was named may have left out the kind and the scope,
-// or have meant several.
+// noteAnswer adds the objects that an answer names: the request may have left out the kind and the scope, or have meant
+// several objects.
 func noteAnswer(ctx context.Context, answer any) {
 	named, ok := ctx.Value(auditKey{}).(*auditNames)
 	if !ok {
@@ -114,7 +114,7 @@ func (n *auditNames) add(data *api.AuditData) {
 // nameTokens isn't the name of a node: tokens are made at that path.
 const nameTokens = "tokens"
 
-// namedBy returns the object that a call names, as far as it does: by its query, by its path, or by both.
+// namedBy returns the object that a call names in its query, its path, or both. Parts that neither names stay empty.
 func namedBy(path string, query url.Values) api.Ref {
 	ref := api.Ref{Kind: api.Kind(query.Get("kind")), Scope: query.Get("scope"), Name: query.Get("name")}
 	if rest, found := strings.CutPrefix(path, "/v1/nodes/"); found {

@@ -14,7 +14,7 @@ import (
 // awaitBody is a request for outcomes.
 type awaitBody struct{ Body api.AwaitRequest }
 
-// await returns what has become of writes: at once, or when something has changed since an earlier answer.
+// await returns the outcome of writes: at once, or once something has changed since an earlier answer.
 func (s *Server) await(ctx context.Context, in *awaitBody) (api.AwaitResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, longestWait)
 	defer cancel()

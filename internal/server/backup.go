@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// backup sends a backup. It isn't encrypted: who may ask for it may read every key anyway, and the passphrase stays
-// with the client. An answer that breaks off is useless; its reader notices.
+// backup sends a backup. It isn't encrypted: a caller with the right to it may read every key anyway, and the
+// passphrase stays with the client. The reader detects an answer that was cut off.
 func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
 	if s.Backup == nil {
 		s.fail(w, r, &api.Problem{Status: http.StatusNotImplemented, Detail: "this server takes no backups",
@@ -38,7 +38,7 @@ func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// begun is an answer that knows whether it has begun.
+// begun is an http.ResponseWriter that records whether the answer has begun.
 type begun struct {
 	http.ResponseWriter
 	yes bool

@@ -31,7 +31,7 @@ func (s *Server) blob(answer http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// putBlob stores the body under its digest. The body is streamed: the time it may take grows with what has arrived.
+// putBlob stores the body under its digest. The body is streamed: each piece that arrives extends its deadline.
 func (s *Server) putBlob(w http.ResponseWriter, r *http.Request) {
 	digest := r.PathValue("digest")
 	if r.ContentLength > s.MaxBlob {
@@ -99,8 +99,8 @@ func (s *Server) getBlob(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// patientReader gives each piece of a body the time of a whole request: a large file over a slow line is not an error,
-// a client that sends nothing is.
+// patientReader gives each piece of a body the time of a whole request, so a large file over a slow line succeeds, and
+// a client that sends nothing fails.
 type patientReader struct {
 	r       io.Reader
 	control *http.ResponseController
@@ -118,7 +118,7 @@ func (p *patientReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// patientWriter does the same for an answer.
+// patientWriter does the same for the pieces of an answer.
 type patientWriter struct {
 	w       io.Writer
 	control *http.ResponseController

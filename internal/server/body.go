@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// received is a request's body. What keeps it from being read is the client's fault, or its connection's: a malformed
-// chunk, an end too early, a client that sends nothing. The http.Server closes the body that it passed in.
+// received is a request's body whose read errors count as faults of the client or its connection: a malformed chunk, an
+// early end, a client that sends nothing. The http.Server closes the body that it passed in.
 type received struct {
 	io.Reader
 	ctx context.Context
@@ -36,7 +36,7 @@ type bodyError struct{ error }
 
 func (e *bodyError) Unwrap() error { return e.error }
 
-// problem returns what the client gets to see of it.
+// problem returns the problem for the client.
 func (e *bodyError) problem() *api.Problem {
 	if errors.Is(e.error, os.ErrDeadlineExceeded) {
 		return &api.Problem{Status: http.StatusRequestTimeout, Detail: "the body did not come in time", Next: "send it again"}
@@ -45,8 +45,8 @@ func (e *bodyError) problem() *api.Problem {
 		Next: "send it again, whole"}
 }
 
-// closeAfterChunks closes a connection of HTTP/1 after a request whose body came in chunks. Requests are smuggled past
-// a proxy by a Content-Length beside the chunks, and net/http drops that header without a word.
+// closeAfterChunks closes an HTTP/1 connection after a request whose body came in chunks. A Content-Length beside the
+// chunks can smuggle a request past a proxy, and net/http drops that header silently.
 func closeAfterChunks(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
 		w.Header().Set("Connection", "close")

@@ -32,7 +32,7 @@ func (s *Server) buildLog(w http.ResponseWriter, r *http.Request) {
 	defer end()
 	out := newLines(w, r)
 	if follow {
-		if err := out.begin(); err != nil { // the first line may take long
+		if err := out.begin(); err != nil { // send the header now: the first line may take long
 			return
 		}
 	}
@@ -47,15 +47,15 @@ func (s *Server) buildLog(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// built is a build of an object: what its output is called, and the nodes that may have it.
+// built is a build of an object: the name of its log, and the nodes that may have it.
 type built struct {
 	called string
 	nodes  []string
 }
 
-// builtAs finds a build. Its output is on the node that says that it builds, or has built, the image; that of an
-// earlier one on one that was asked for an image of the object. Objects whose scope and name join to the same text have
-// different nodes.
+// builtAs finds a build. Its log is on the node that reports to build, or to have built, the image; an earlier build's
+// log is on one of the nodes that were asked for an image of the object. The nodes are filtered by object: the name of
+// the log is the same for objects whose scope and name join to the same text.
 func (s *Server) builtAs(scope, name, id string) (built, error) {
 	snap, err := s.snapshot()
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Server) builtAs(scope, name, id string) (built, error) {
 		" that is built", Next: "tend get"}
 }
 
-// quietTime is the time that a node may take for the next line of output that it has already.
+// quietTime bounds the wait for a node's next line of output that already exists.
 const quietTime = 30 * time.Second
 
 // readBuild reads the output of a build from the node that has it.

@@ -16,15 +16,15 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// The callback paths are those that plugins and their containers call: few, under the names they had before, and each
-// within what the caller's token allows. Listeners of their own serve them, under /t/<token>; no other listener does.
+// Plugins and their containers call the callback paths: few, with the predecessor's names, each limited by the caller's
+// token. Separate listeners serve them, under /t/<token>; no other listener does.
 
-// grant names what a caller may touch.
+// grant is the set of objects and buckets that a caller may access.
 type grant struct {
 	// all allows everything: the caller came through a listener of the API.
 	all bool
-	// scopes lists the scopes whose objects and buckets it may use. name limits it to one object in them; empty means
-	// all.
+	// scopes lists the scopes whose objects and buckets the caller may use. name limits it to one object in them; empty
+	// means all.
 	scopes []string
 	name   string
 	// plugin is the plugin whose commands it may run. If empty, a container (with a name) may run no command, other
@@ -45,8 +45,8 @@ func (g grant) allows(scope, name string) error {
 		Next: "a plugin reaches the scopes its command names, a container its own object"}
 }
 
-// refersTo reports whether the object of a container's token refers to another name of its scope: by env_from, by
-// ${ref.…} or by depends_on. Its containers may describe that one.
+// refersTo reports whether the object of a container's token refers to another object of its scope: by env_from, by
+// ${ref.…} or by depends_on. Its containers may describe that object.
 func (g grant) refersTo(snap records.Snapshot, scope, name string) bool {
 	if g.name == "" || name == "" || !slices.Contains(g.scopes, scope) {
 		return false
@@ -96,7 +96,7 @@ func (g grant) narrow(b *broker.Broker, ask *broker.Command) error {
 	return nil
 }
 
-// callbacks serves the callback paths to callers whose token resolve knows.
+// callbacks serves the callback paths to callers whose token resolve accepts.
 func (s *Server) callbacks(resolve func(token string) (grant, bool)) http.Handler {
 	mux := http.NewServeMux()
 	granted := func(pattern string, handle func(http.ResponseWriter, *http.Request, grant)) {
@@ -119,9 +119,9 @@ func (s *Server) callbacks(resolve func(token string) (grant, bool)) http.Handle
 		closeAfterChunks(w, r)
 		token, path, found := strings.Cut(strings.TrimPrefix(r.URL.Path, "/t/"), "/")
 		g, known := resolve(token)
-		defer func() { // without the token
+		defer func() { // the log line must not contain the token
 			if panics {
-				w.status = http.StatusInternalServerError // recovered answers with it
+				w.status = http.StatusInternalServerError // recovered answers with status 500
 			}
 			s.logRequest(r, "/"+path, g.actor, w.status, began)
 			s.auditCallback(r, "/"+path, g, known, w.status, began)
@@ -136,7 +136,7 @@ func (s *Server) callbacks(resolve func(token string) (grant, bool)) http.Handle
 	})))
 }
 
-// callback answers a call of a caller that is known, within its grant.
+// callback answers a call of an identified caller, within its grant.
 func (s *Server) callback(mux *http.ServeMux, w http.ResponseWriter, r *http.Request, g grant, path string) {
 	if g.dry && r.Method != http.MethodGet && r.Method != http.MethodHead {
 		s.failEnvelope(w, r, &api.Problem{Status: http.StatusForbidden, Detail: "this is a dry run: nothing can be changed",
@@ -180,8 +180,8 @@ func writeFault(w http.ResponseWriter, status int, err error) {
 	writeJSON(w, status, api.Envelope{Status: "error", Error: problemOf(err).Error()})
 }
 
-// statusOf returns the status of what went wrong, as scripts around plugins know it: 404 for a plugin that isn't there,
-// 400 for whatever else is wrong with a plugin or its command, 500 for an action that could not be done.
+// statusOf returns the status of an error, as scripts around plugins expect it: 404 for a missing plugin, 400 for any
+// other fault of a plugin or its command, 500 for a failed action.
 func statusOf(err error, status int) int {
 	var action *broker.ActionError
 	var fault *plugin.Error

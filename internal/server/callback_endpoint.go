@@ -20,7 +20,7 @@ import (
 )
 
 // loopbackEndpoint opens callback listeners for running plugins: each has its own port on loopback and its own token,
-// and closes when the plugin has ended. In a dry run nothing can be changed through them.
+// and closes when the plugin has ended. In a dry run they refuse changes.
 func (s *Server) loopbackEndpoint(actor string, dry bool) broker.Endpoint {
 	return func(ctx context.Context, scopes []string) (string, func(), error) {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -55,18 +55,19 @@ func (s *Server) callbackServer(resolve func(token string) (grant, bool)) *http.
 	}
 }
 
-// Callbacks returns what answers the containers of nodes: each within its own object, which its token names.
+// Callbacks returns the handler for the containers of nodes. Each container may access only its own object, which its
+// token names.
 func (s *Server) Callbacks() http.Handler { return s.callbacks(s.containerGrant) }
 
-// ContainerToken returns the token of an object's containers: their identity, and a proof that only this server can
-// make. An object that is deleted and created again under the same name gets another one.
+// ContainerToken returns the token of an object's containers: the object's identity, and a proof that only this server
+// can make. An object that is deleted and created again under the same name gets another token.
 func ContainerToken(mac func(plain []byte) string, object api.Object) string {
 	identity := strings.Join([]string{"callback", object.Ref().String(), object.Metadata.UID}, "\x00")
 	return object.Scope + "." + object.Name + "." + mac([]byte(identity))
 }
 
-// containerGrant returns what a container may touch: its own object, and the commands of the plugin that wrote its
-// manifest, if one did, about objects of its scope.
+// containerGrant returns the grant of a container: its own object, and the commands of the plugin that wrote its
+// manifest, if any, on objects of its scope.
 func (s *Server) containerGrant(token string) (grant, bool) {
 	scope, rest, _ := strings.Cut(token, ".")
 	name, _, _ := strings.Cut(rest, ".")

@@ -8,14 +8,15 @@ import (
 	"tend.dev/tend/internal/compat/plugin/broker"
 )
 
-// pluginExec is the body of a call whose output is returned as it is.
+// pluginExec is the body of a call that returns a command's output unchanged.
 type pluginExec struct {
 	// Args are the plugin, its command, and the command's arguments.
 	Args []string          `json:"args"`
 	Env  map[string]string `json:"env"`
 }
 
-// callbackExec runs a command within a grant and answers with its output. It performs none of the actions in it.
+// callbackExec runs a command within a grant and answers with its output. It performs none of the actions in the
+// output.
 func (s *Server) callbackExec(w http.ResponseWriter, r *http.Request, g grant) {
 	var call pluginExec
 	b, err := s.broker()

@@ -89,7 +89,7 @@ var wipeOrder = []api.Kind{api.KindIngress, api.KindDeployment, api.KindStateful
 	api.KindJob, api.KindAsset}
 
 // callbackWipe deletes every object of a name, and with prune=true its config too. Volumes stay: an ordinal's are
-// removed with that ordinal, and all of them only by a user.
+// removed with that ordinal, and only a user can remove all of them.
 func (s *Server) callbackWipe(w http.ResponseWriter, r *http.Request, g grant) {
 	bucket, err := bucketOf(r, g)
 	switch {

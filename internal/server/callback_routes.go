@@ -26,7 +26,8 @@ func bucketOf(r *http.Request, g grant) (verbs.Bucket, error) {
 	return bucket, g.allows(bucket.Scope, bucket.Name)
 }
 
-// callbackConfig answers with the values of a bucket: an app's over its scope's, or with merge=false only its own.
+// callbackConfig answers with the values of a bucket: an app's merged over its scope's, or with merge=false only its
+// own.
 func (s *Server) callbackConfig(w http.ResponseWriter, r *http.Request, g grant) {
 	q := r.URL.Query()
 	bucket, err := bucketOf(r, g)
@@ -116,7 +117,7 @@ func (s *Server) changeConfig(
 	return err
 }
 
-// targetOf finds the one object a request names, if the grant covers it.
+// targetOf finds the object that a request names, if the grant covers it.
 func (s *Server) targetOf(r *http.Request, g grant, kind string) (records.Snapshot, api.Ref, error) {
 	q := r.URL.Query()
 	named := TargetQuery{Kind: kind, Scope: q.Get("scope"), Name: plugin.PlainName(q.Get("name"))}
@@ -138,7 +139,7 @@ func (s *Server) targetOf(r *http.Request, g grant, kind string) (records.Snapsh
 	return snap, ref, err
 }
 
-// callbackDescribe answers with an object in the form plugins know.
+// callbackDescribe answers with an object in the format that plugins expect.
 func (s *Server) callbackDescribe(w http.ResponseWriter, r *http.Request, g grant) {
 	snap, ref, err := s.targetOf(r, g, r.URL.Query().Get("kind"))
 	if err != nil {
@@ -148,7 +149,7 @@ func (s *Server) callbackDescribe(w http.ResponseWriter, r *http.Request, g gran
 	writeEnvelope(w, describedTo(snap, *snap.Object(ref).Value))
 }
 
-// callbackRestart requests a restart; it doesn't wait for its end.
+// callbackRestart requests a restart without waiting for it.
 func (s *Server) callbackRestart(w http.ResponseWriter, r *http.Request, g grant) {
 	_, ref, err := s.targetOf(r, g, r.URL.Query().Get("kind"))
 	var result api.VerbResult
@@ -163,7 +164,7 @@ func (s *Server) callbackRestart(w http.ResponseWriter, r *http.Request, g grant
 	writeEnvelope(w, map[string]any{"scope": ref.Scope, "name": ref.Name, "kind": ref.Kind, "unfroze": result.Unfrozen})
 }
 
-// described is an object in the form plugins know.
+// described is an object in the format that plugins expect.
 type described struct {
 	Manifest wireManifest    `json:"manifest"`
 	Status   json.RawMessage `json:"status"`

@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// caller is the client of a request with its rights. The zero value is nobody, without rights.
+// caller is the client of a request with its rights. The zero value is an anonymous client without rights.
 type caller struct {
 	grant access.Grant
 	// fault is the reason why the caller's token is refused; nil if it is valid, or if there is no token.
@@ -42,7 +42,7 @@ func visible(ctx context.Context) []string {
 	return nil
 }
 
-// recognized adds to each request who makes it. A request with an access token ends with the token.
+// recognized adds the caller to each request. A request with an access token ends when the token does.
 func (s *Server) recognized(on listenerKind, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, end := s.recognize(on, r)
@@ -81,14 +81,14 @@ func (s *Server) recognize(on listenerKind, r *http.Request) (context.Context, f
 	return withCaller(ctx, caller{grant: access.Grant{Name: held.Name, Role: held.Role, Scopes: held.Scopes}}), end
 }
 
-// isOwnToken reports whether a token is the server's own, of an admin.
+// isOwnToken reports whether a token is the server's own, which has an admin's rights.
 func (s *Server) isOwnToken(token string) bool {
-	// Hashes have one length, so the comparison doesn't reveal the token's.
+	// Comparing hashes, which have one length, doesn't reveal the length of the token.
 	want, have := sha256.Sum256([]byte(s.Token)), sha256.Sum256([]byte(token))
 	return s.Token != "" && subtle.ConstantTimeCompare(want[:], have[:]) == 1
 }
 
-// accessToken returns what the store has of an access token, or why the token is refused.
+// accessToken returns the stored record of an access token, or the reason why the token is refused.
 func (s *Server) accessToken(token string) (records.AccessToken, *api.Problem) {
 	parts := strings.Split(token, ".")
 	if len(parts) < 3 || len(parts) > 4 || parts[0] != api.AccessTokenPrefix || s.View == nil {

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/core/clusterjob"
 )
 
-// inviting says how long a registration token is valid, and whether the cluster gets other keys.
+// inviting holds the lifetime of a registration token, and whether the cluster gets new keys.
 type inviting struct {
 	TTL     string `query:"ttl"`
 	NewKeys bool   `query:"new_keys"`

@@ -15,7 +15,7 @@ type ConfigQuery struct {
 
 type readConfigQuery struct {
 	ConfigQuery
-	// Key asks for one value in plain text. Without it the answer has only keys, no values.
+	// Key selects one value in plain text. Without it the answer has only keys, no values.
 	Key string `query:"key"`
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Media types of bodies that aren't one JSON value.
+// Media types of bodies that aren't a single JSON value.
 const (
 	jsonLines = "application/jsonl"
 	plainText = "text/plain"
@@ -18,12 +18,12 @@ const (
 	zstdBytes = "application/zstd"
 )
 
-// shape says what huma can't read off a net/http handler: what it takes, and what it answers.
+// shape describes the input and output of a net/http handler, which huma can't derive.
 type shape struct {
 	query []*huma.Param
-	// at are all parameters, those in the path too. Default: what the path says, and query.
+	// at are all parameters, those in the path too. Default: those of the path, and query.
 	at []*huma.Param
-	// takes is the body by media type; nil if it has none.
+	// takes is the body by media type; nil without a body.
 	takes map[string]*huma.Schema
 	// answers are by status. Errors that any operation may answer needn't be named.
 	answers map[int]reply
@@ -63,12 +63,12 @@ func raw(mediaType string) map[string]*huma.Schema {
 	return map[string]*huma.Schema{mediaType: schema}
 }
 
-// replies has one answer that isn't an error: 200.
+// replies returns the answer with status 200, for an operation that has no other success.
 func replies(text string, body map[string]*huma.Schema) map[int]reply {
 	return map[int]reply{http.StatusOK: {text, body}}
 }
 
-// queryOfTexts returns parameters: a name is a text's, one with "?" behind it a boolean's, one with "#" a number's.
+// queryOfTexts returns parameters: a plain name is a text, a name with "?" after it a boolean, one with "#" a number.
 func queryOfTexts(names ...string) []*huma.Param {
 	var out []*huma.Param
 	for _, name := range names {

@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// applied describes one object as an apply takes it; Server.Decode reads it. Each part of an api.Object is one of a
-// manifest too, so that clients can apply what the API has answered.
+// applied describes one object in the body of an apply; Server.Decode reads it. It accepts each part of an api.Object,
+// so that clients can apply an object that the API answered.
 type applied struct {
 	Kind     api.Kind        `json:"kind"`
 	Scope    string          `json:"scope,omitempty" doc:"assets, registries and macros of plugins need none"`

@@ -9,10 +9,10 @@ import (
 	"tend.dev/tend/internal/platform/recovery"
 )
 
-// diskTime bounds what a node may take to measure its disk: an engine reads all of its volumes for it.
+// diskTime bounds the time in which a node must measure its disk: an engine reads all of its volumes for that.
 const diskTime = 2 * time.Minute
 
-// disks asks each node what lies on its disk. One that can't answer says why.
+// disks asks each node for its disk usage. The entry of a node that can't answer holds the reason.
 func (s *Server) disks(ctx context.Context, _ *struct{}) (api.ListResult[api.NodeDisk], error) {
 	return s.askDisks(ctx, false)
 }

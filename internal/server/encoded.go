@@ -8,14 +8,14 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// encoded keeps the newest events of watches as JSON: a thousand watches send the same ones, most of them in the same
-// moment. The zero value is ready to use.
+// encoded caches the newest events of watches as JSON: a thousand watches send the same events, most of them at the
+// same moment. The zero value is ready to use.
 type encoded struct {
 	mu    sync.Mutex
 	known map[eventKey][]byte
 }
 
-// eventKey names an event of an object by the revisions of all that is in it.
+// eventKey identifies an event of an object by the revisions of all its parts.
 type eventKey struct {
 	ref                        api.Ref
 	revision                   int64

@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/internal/core/suggest"
 )
 
-// checkEventTypes refuses a type that no event has, since a reader that waits for one waits for ever. A type may lack
-// what stands before a dot, as in failed.
+// checkEventTypes refuses an unknown type, for which a reader would wait for ever. A type may lack the part before a
+// dot, as in failed.
 func checkEventTypes(asked []string) error {
 	known := eventTypes()
 	for _, t := range asked {

@@ -26,7 +26,7 @@ const oldest = "oldest"
 type eventFilter struct {
 	kind        api.Kind
 	scope, name string
-	// types are whole types, or the actions behind the kind. None takes all.
+	// types are whole types, or actions without the kind. Nil selects all.
 	types []string
 	actor string
 	// visible are the scopes that the caller sees; nil is all.
@@ -42,7 +42,7 @@ func (f eventFilter) wants(e api.Event) bool {
 	if f.scope == "" && f.name == "" && f.kind == "" && f.actor == "" && f.visible == nil {
 		return true
 	}
-	var about api.AuditData // an event about an object has the same names
+	var about api.AuditData // the names are the same in an event about an object
 	if json.Unmarshal(e.Data, &about) != nil || !f.by(about.Actor) {
 		return false
 	}
@@ -64,7 +64,7 @@ func named(text string) api.Ref {
 	return api.Ref{Name: text}
 }
 
-// by reports whether an actor is meant; also without its process or its port, which never return.
+// by reports whether an actor is selected. The process id or port of an actor, which never return, need not be given.
 func (f eventFilter) by(actor string) bool {
 	return f.actor == "" || f.actor == actor || f.actor == api.ActorName(actor)
 }
@@ -82,7 +82,7 @@ type eventRequest struct {
 	follow bool
 }
 
-// readEvents serves the log of changes, readAudit the one of calls.
+// readEvents serves the log of changes, readAudit the log of calls.
 func (s *Server) readEvents(w http.ResponseWriter, r *http.Request) { s.serveLog(w, r, s.Events) }
 
 func (s *Server) readAudit(w http.ResponseWriter, r *http.Request) { s.serveLog(w, r, s.Audit) }
@@ -173,7 +173,7 @@ func (s *Server) begin(ctx context.Context, request *eventRequest, since string)
 	return nil
 }
 
-// eventFault returns what a client sees of an error of the log.
+// eventFault returns the client's view of an error of the log.
 func eventFault(err error) error {
 	var gone *eventlog.GoneError
 	if !errors.As(err, &gone) {
@@ -188,10 +188,10 @@ func eventsGone(detail, next string) *api.Problem {
 		Detail: detail, Next: next}
 }
 
-// readings bounds how often a log is read for one page.
+// readings bounds how often the log is read for one page.
 const readings = 16
 
-// eventPage reads a bounded part of the log: until it has enough events, or has passed enough others.
+// eventPage reads a bounded part of the log: until it has enough events, or has skipped enough others.
 func (s *Server) eventPage(ctx context.Context, request eventRequest) (api.EventPage, error) {
 	if request.query.Last {
 		return lastEvents(ctx, request)

@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/store/eventlog"
 )
 
-// followEvents streams events from a position on. The server keeps nothing for a reader but the position: one that is
-// slow is served from the store, until the log no longer has what it wants.
+// followEvents streams events from a position on. The server keeps only the position of a reader: a slow one is served
+// from the store, until the log no longer has the position.
 func (s *Server) followEvents(w http.ResponseWriter, r *http.Request, request eventRequest) {
 	ctx, end, err := s.openStream(r, "events")
 	if err != nil {
@@ -40,8 +40,8 @@ type eventStream struct {
 	position eventlog.Position
 }
 
-// follow sends events until the stream ends, and returns why it did. A bookmark says how far the reader is: at the
-// beginning, after what its filter left out, and as a sign of life.
+// follow sends events until the stream ends, and returns the reason. A bookmark carries the reader's position: at the
+// beginning, after events that its filter left out, and as a sign of life.
 func (t *eventStream) follow(ctx context.Context, heartbeat <-chan time.Time) error {
 	for bookmark := true; ; {
 		changed := t.request.log.Changed()

@@ -18,7 +18,7 @@ import (
 	container "tend.dev/tend/internal/node/runtime"
 )
 
-// exec runs a command in a pod. Up to the upgrade an error is an HTTP problem, then it is a message.
+// exec runs a command in a pod. Until the upgrade an error is an HTTP problem, then a message of the WebSocket.
 func (s *Server) exec(w http.ResponseWriter, r *http.Request) {
 	ctx, end, err := s.openStream(r, "exec")
 	if err != nil {
@@ -124,7 +124,7 @@ func notRunning(task *api.Task, status *api.TaskStatus) error {
 	return &api.Problem{Status: http.StatusConflict, Detail: detail, Next: "tend logs " + owner.Scope + "/" + owner.Name}
 }
 
-// errNoWebSocket also answers clients of the versions in which exec was a POST with a protocol of its own.
+// errNoWebSocket also answers clients of earlier versions, in which exec was a POST with a protocol of its own.
 var errNoWebSocket = &api.Problem{Status: http.StatusUpgradeRequired,
 	Detail: "exec is a WebSocket of the subprotocol " + execwire.Protocol,
 	Next:   "use the `tend exec` of the server's version, or open one with GET: docs/use/exec.md says how"}
@@ -134,7 +134,7 @@ func (s *Server) execWithoutWebSocket(w http.ResponseWriter, r *http.Request) {
 	s.fail(w, r, errNoWebSocket)
 }
 
-// lateTime is the time that a client has for its first message once its session has ended.
+// lateTime is the time that a client has for its first message after its session has ended.
 const lateTime = 5 * time.Second
 
 // readCommand reads the client's first message. Once ctx has ended it still waits a moment: a canceled read cuts the

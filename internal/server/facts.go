@@ -76,7 +76,7 @@ func podsOfReleases(snap records.Snapshot, ref api.Ref, current string) map[stri
 	return pods
 }
 
-// roleOf returns what a node is for. That of a server that is alone has no record.
+// roleOf returns the role of a node. The node of a server that is alone has no record.
 func roleOf(snap records.Snapshot, node string) string {
 	switch member := snap.Member(node); {
 	case !member.Exists() || member.Value.Server != "":
@@ -99,10 +99,10 @@ func (s *Server) nodes(context.Context, *struct{}) (api.ListResult[api.NodeInfo]
 		if state := snap.NodeState(info.ID); state.Exists() && (state.Value.State == api.NodeUp) == info.Alive {
 			info.Since = state.Value.ChangedAt
 		}
-		if info.Alive && len(nodes) > 1 { // the only one gets pods all the same
+		if info.Alive && len(nodes) > 1 { // the only node gets pods all the same
 			info.LastHeard, info.Unheard = board.Unheard(snap, info.ID)
 		}
-		if why := s.Full(); why != "" && info.ID == s.Node { // the store refuses its reports, and its heartbeat too
+		if why := s.Full(); why != "" && info.ID == s.Node { // the store refuses this node's reports, also its heartbeat
 			info.Alive, info.Ready, info.Reason, info.Message = true, false, api.ReasonDiskFull, why
 		}
 		for _, pod := range podsOf(snap, podFilter{node: info.ID}) {

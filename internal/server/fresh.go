@@ -10,15 +10,15 @@ import (
 	"tend.dev/tend/api"
 )
 
-// freshTime bounds how long a read waits for what other servers have stored. After one has waited in vain, others don't
-// wait for as long: a command that reads several things waits once.
+// freshTime bounds how long a read waits for the changes of other servers. After a read has waited in vain, others
+// don't wait as long: a command that reads several things waits once.
 const (
 	freshTime = time.Second
 	freshText = "1s"
 )
 
-// freshen waits until the view has all that any server has stored before a read was asked. If that can't be known in
-// time, the read is answered from what is known, and the answer says so.
+// freshen waits until the view has everything that any server stored before a read arrived. If that can't be
+// established in time, the read is answered from the view, and the answer is marked stale.
 func (s *Server) freshen(w http.ResponseWriter, r *http.Request) {
 	if s.Fresh == nil || !readsView(r) {
 		return
@@ -41,8 +41,8 @@ func (s *Server) freshen(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// readsView reports whether a request is answered from the view. A pod's readiness is answered at once, from what is
-// known: load balancers ask for it. The servers are known without the store.
+// readsView reports whether a request is answered from the view. The readiness of a pod is answered without waiting:
+// load balancers ask for it. The list of servers doesn't need the store.
 func readsView(r *http.Request) bool {
 	path := r.URL.Path
 	switch {

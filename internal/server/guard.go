@@ -12,19 +12,19 @@ import (
 	"tend.dev/tend/internal/platform/delay"
 )
 
-// listenerKind says by what the clients of a listener are known.
+// listenerKind is the way in which a listener identifies its clients.
 type listenerKind int
 
 const (
-	// socketListener: the permissions of the unix socket let nobody else in.
+	// socketListener: only clients with the permissions of the unix socket connect.
 	socketListener listenerKind = iota
-	// loopbackListener: this machine alone connects, and asks with a token.
+	// loopbackListener: only this machine connects, with a token.
 	loopbackListener
-	// remoteListener: other machines connect, over TLS, and ask with a token.
+	// remoteListener: other machines connect, over TLS and with a token.
 	remoteListener
 )
 
-// openPaths need no token. Metrics need one of other machines.
+// openPaths need no token, except that /metrics needs one on the remote listener.
 var openPaths = map[string]bool{"/healthz": true, "/readyz": true, "/version": true, "/metrics": true}
 
 // isOpen reports whether a path needs no token.
@@ -32,9 +32,9 @@ func (on listenerKind) isOpen(path string) bool {
 	return openPaths[path] && (on == loopbackListener || path != "/metrics")
 }
 
-// guard lets requests of a listener that is not trusted pass if they carry a token. On loopback the Host must be a
-// loopback name, so that no web page reaches the server through a name of its own that resolves to this machine. A
-// page's Origin must be the server's own.
+// guard passes on requests of an untrusted listener if they carry a token. On loopback the Host must be a loopback
+// name, so that no web page reaches the server through a name of its own that resolves to this machine. A page's Origin
+// must be the server's own.
 func (s *Server) guard(on listenerKind, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who := callerOf(r.Context())
@@ -57,8 +57,8 @@ func (s *Server) guard(on listenerKind, next http.Handler) http.Handler {
 	})
 }
 
-// refuseToken answers a request without a token that counts. Other machines wait for the answer, so that nobody tries
-// many.
+// refuseToken answers a request without a valid token. Other machines get the answer late, so that nobody can try many
+// tokens.
 func (s *Server) refuseToken(on listenerKind, w http.ResponseWriter, r *http.Request, fault *api.Problem) {
 	if fault == nil {
 		fault = errWrongToken
@@ -118,7 +118,7 @@ func withActor(ctx context.Context, actor string) context.Context {
 	return context.WithValue(ctx, actorKey{}, actor)
 }
 
-// actorOf returns who makes a request and from where, for the log and for frozen marks.
+// actorOf returns the user or program that makes a request, and its address, for the log and for frozen marks.
 func actorOf(ctx context.Context) string {
 	actor, _ := ctx.Value(actorKey{}).(string)
 	return actor

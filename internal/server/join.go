@@ -15,7 +15,7 @@ const (
 	maxTokenUses     = 1000
 )
 
-// joinBody says who may join with a token.
+// joinBody describes a join token.
 type joinBody struct{ Body api.JoinTokenRequest }
 
 // join makes a token with which machines join as nodes, or as servers.
@@ -36,7 +36,7 @@ func (s *Server) join(ctx context.Context, in *joinBody) (api.JoinToken, error) 
 	return token, err
 }
 
-// checkJoin returns a request with its defaults.
+// checkJoin validates a request and fills in its defaults.
 func checkJoin(asked api.JoinTokenRequest) (api.JoinTokenRequest, time.Duration, error) {
 	ttl := defaultTokenTime
 	if asked.TTL != "" {

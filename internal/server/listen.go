@@ -73,13 +73,13 @@ func checkSocket(path string) error {
 		return fmt.Errorf("listen on %s: %w: stop it, or choose another --root", path, ErrInUse)
 	}
 	if !errors.Is(err, syscall.ECONNREFUSED) {
-		// It may be alive and too busy to accept, so its socket must not be replaced.
+		// The server may be alive and too busy to accept, so its socket must not be replaced.
 		return fmt.Errorf("listen on %s: %w (%w): stop it, or remove the socket", path, ErrInUse, err)
 	}
 	return nil
 }
 
-// socket removes its file when it closes, unless another server has put its own there.
+// socket removes its file when it closes, unless another server has replaced it.
 type socket struct {
 	*net.UnixListener
 	path string

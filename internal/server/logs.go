@@ -13,21 +13,21 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// logsOf says whose output to return and how much of it.
+// logsOf selects the output to return.
 type logsOf struct {
 	owner api.Ref
-	// slot chooses one pod; empty is all pods of the owner.
+	// slot selects one pod; empty is all pods of the owner.
 	slot string
-	// run chooses the pods of one run; begun those created since a run was requested.
+	// run selects the pods of one run; begun those created since a run was requested.
 	run   string
 	begun time.Time
-	// init chooses an init container of each pod instead of the pod's own container.
+	// init selects an init container of each pod instead of the pod's own container.
 	init string
 	opts container.LogOptions
-	// previous: of an object the earlier attempts at its newest release, or else what its pods replaced; of a pod what
-	// ran before it; of a run its pods that are gone.
+	// previous selects earlier output: for an object the earlier attempts at its newest release, or else the pods that its
+	// pods replaced; for a pod the one before it; for a run its removed pods.
 	previous bool
-	// pod and container choose among those of a Kubernetes cluster.
+	// pod and container select among those of a Kubernetes cluster.
 	pod, container string
 }
 
@@ -88,7 +88,7 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = wanted.checkHere()
 	}
-	if err == nil && !wanted.previous { // the record of a run may be gone before its output
+	if err == nil && !wanted.previous { // the record of a run may be deleted before its output
 		err = wanted.chooseRun(snap)
 	}
 	if err == nil {
@@ -158,7 +158,7 @@ func (s *Server) mergeLogs(ctx context.Context, out *lines, snap records.Snapsho
 				continue
 			}
 			if wanted.slot == "" && absent(err) {
-				continue // one of several whose container doesn't exist yet, or any more
+				continue // the container of one of several pods doesn't exist yet, or any more
 			}
 			failure = err
 		}
@@ -220,7 +220,7 @@ func (h *head) putLine(out *lines) (more bool, err error) {
 	return true, nil
 }
 
-// advance reads the next line. If the reader fails, advance reports that in the stream and ends its pod's part of it.
+// advance reads the next line. If the reader fails, advance writes that to the stream and ends the pod's part of it.
 func (h *head) advance(out *lines) (more bool, err error) {
 	h.line, err = h.reader.Next()
 	if err == nil {

@@ -41,10 +41,11 @@ func (s *Server) clusterLogs(w http.ResponseWriter, r *http.Request, wanted logs
 		s.fail(w, r, err)
 		return
 	}
-	_ = sendAnswer(newLines(w, r), answer) // its error is that nobody reads
+	_ = sendAnswer(newLines(w, r), answer) // an error only means that the client has left
 }
 
-// sendAnswer writes the answer of a cluster's operator: the lines of all containers by time, then what is missing.
+// sendAnswer writes the answer of a cluster's operator: the lines of all containers by time, then notes about missing
+// ones.
 func sendAnswer(out *lines, answer pull.Answer) error {
 	var all []api.LogLine
 	for _, output := range answer.Outputs {
@@ -71,7 +72,7 @@ func sendAnswer(out *lines, answer pull.Answer) error {
 	return out.begin()
 }
 
-// checkThere refuses what can't be asked of a Kubernetes cluster.
+// checkThere refuses options that a Kubernetes cluster doesn't support.
 func (l logsOf) checkThere() error {
 	if l.opts.Follow {
 		pod, container := "POD", "CONTAINER"
@@ -94,7 +95,7 @@ func (l logsOf) checkThere() error {
 	return nil
 }
 
-// checkHere refuses what can only be asked of a Kubernetes cluster.
+// checkHere refuses options that only a Kubernetes cluster supports.
 func (l logsOf) checkHere() error {
 	if l.pod == "" && l.container == "" {
 		return nil
@@ -105,7 +106,7 @@ func (l logsOf) checkHere() error {
 		Next: "`tend logs POD` shows the output of one pod"}
 }
 
-// refused returns the problem that says why an operator gives no output.
+// refused returns the problem for an operator's refusal to send output.
 func (l logsOf) refused(by pull.Refusal) error {
 	problem := &api.Problem{Status: http.StatusServiceUnavailable, Detail: by.Message,
 		Next: "tend describe " + string(l.owner.Kind) + " " + l.owner.Scope + "/" + l.owner.Name}

@@ -11,13 +11,15 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// resumeAfter is the time after which a reader is opened again if its container still runs.
+// resumeAfter is the pause before a reader is opened again if its container still runs.
 const resumeAfter = time.Second
 
 // followLogs streams the output of an owner's pods as it comes, also of pods created later and of containers started
-// again: it checks the tasks whenever one of them changes, and reads each incarnation once. It ends when nothing more
-// can come: the one pod has ended, or the object is gone. An engine may end a stream, or begin it again, while its
-// container runs on. Then followLogs opens the reader again after the last line, and does not repeat what it sent.
+// again: it checks the tasks whenever one of them changes, and reads each incarnation once. It ends when no more output
+// can come: the single pod has ended, or the object is gone.
+//
+// An engine may end a stream, or restart it, while its container continues to run. Then followLogs opens the reader
+// again after the last line, and does not repeat lines that it sent.
 func (s *Server) followLogs(ctx context.Context, out *lines, wanted logsOf) error {
 	ctx, cancel := context.WithCancel(ctx)
 	f := &logFollower{server: s, out: out, wanted: wanted, pods: map[string]*followedPod{},
@@ -61,7 +63,7 @@ type logFollower struct {
 	server *Server
 	out    *lines
 	wanted logsOf
-	// pods and their fields belong to the goroutine in followLogs, except where read says otherwise.
+	// the goroutine of followLogs owns pods and their fields, unless a field's comment names another
 	pods  map[string]*followedPod
 	ended chan *followedPod
 }
@@ -70,7 +72,7 @@ type logFollower struct {
 type followedPod struct {
 	source
 	reading bool
-	// cut: its stream ended, but the container may have more output.
+	// cut is set if the stream ended although the container may have more output.
 	cut bool
 	// sent records what was sent. Written by copy, read when copy has ended.
 	sent sentLines
@@ -84,7 +86,7 @@ func (f *logFollower) concerns(c view.Change) bool {
 		case *api.Task:
 			return value.Owner() == f.wanted.owner && f.wanted.wants(value)
 		case *api.TaskStatus:
-			return true // refresh finds out whose it is
+			return true // refresh finds the owner
 		case *api.Object:
 			return value.Ref() == f.wanted.owner
 		case *api.Run:
@@ -94,7 +96,7 @@ func (f *logFollower) concerns(c view.Change) bool {
 	return false
 }
 
-// refresh starts the readers that are missing, and reports whether more output can come.
+// refresh starts the missing readers, and reports whether more output can come.
 func (f *logFollower) refresh(ctx context.Context) bool {
 	snap := records.Snapshot{Reader: f.server.View.Snapshot()}
 	more := f.wanted.goesOn(snap)
@@ -115,7 +117,7 @@ func (f *logFollower) refresh(ctx context.Context) bool {
 	return more
 }
 
-// read starts to read an incarnation that was not read yet.
+// read starts to read an incarnation, once.
 func (f *logFollower) read(ctx context.Context, from source) {
 	pod := f.pods[from.id]
 	opts := f.wanted.opts
@@ -145,7 +147,7 @@ func (f *logFollower) read(ctx context.Context, from source) {
 func (p *followedPod) copy(ctx context.Context, s *Server, from source, out *lines, opts container.LogOptions) {
 	reader, err := s.read(ctx, from, opts)
 	if err != nil {
-		// A container that is gone again is not an error: the task's next change says what follows.
+		// A removed container is not an error: the task's next change shows its successor.
 		if !absent(err) && ctx.Err() == nil {
 			p.err = out.send("", api.LogLine{Pod: p.pod, Error: problemOf(err)})
 		}

@@ -17,13 +17,13 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// keptTime bounds what a node may take to say which logs it keeps.
+// keptTime bounds a node's answer to the question which logs it keeps.
 const keptTime = 10 * time.Second
 
-// earlier is the output of a pod that ended: of a container that is still there, or a log that its node keeps.
+// earlier is the output of a pod that ended: that of an existing container, or a log that its node keeps.
 type earlier struct {
 	source
-	// kept: the container is gone.
+	// kept is set if the container no longer exists.
 	kept    bool
 	slot    string
 	run     string
@@ -69,7 +69,7 @@ func (s *Server) readEarlier(ctx context.Context, e earlier, opts container.LogO
 	return on.KeptLog(ctx, e.id, opts)
 }
 
-// earlierPods returns the pods of an object that ended, the newest first, and why nodes could not be asked.
+// earlierPods returns the ended pods of an object, the newest first, and the errors of nodes that could not be asked.
 func (s *Server) earlierPods(
 	ctx context.Context, snap records.Snapshot, owner api.Ref,
 ) (found []earlier, away []error) {
@@ -94,7 +94,7 @@ func (s *Server) earlierPods(
 				away = append(away, err)
 			}
 			for _, log := range kept {
-				if log.Owner == owner && log.OwnerUID == uid { // not those of an object that had the name before
+				if log.Owner == owner && log.OwnerUID == uid { // skip those of an earlier object with the same name
 					found = append(found, earlier{source{id: log.Container, pod: log.Pod(), node: id}, true, log.Slot,
 						log.Run, log.Release, log.KeptAt})
 				}
@@ -106,7 +106,7 @@ func (s *Server) earlierPods(
 	return found, away
 }
 
-// keptOn asks a node which logs it keeps.
+// keptOn asks a node for the logs that it keeps.
 func (s *Server) keptOn(ctx context.Context, id string, owner api.Ref) (kept []node.KeptLog, err error) {
 	err = recovery.Call(func() error {
 		on, err := s.Nodes.Node(id)
@@ -118,9 +118,10 @@ func (s *Server) keptOn(ctx context.Context, id string, owner api.Ref) (kept []n
 	return kept, err
 }
 
-// choosePrevious chooses from the pods that ended, the newest first: the earlier attempts at the newest release. If
-// there are none, it is for each pod that is wanted the one that ran in its slot before, or else in the slot that it
-// replaced. A pod that is gone is its own. If none of an object's pods has such a one, it is the newest of all.
+// choosePrevious selects from the ended pods, given the newest first: the earlier attempts at the newest release. If
+// there are none, it selects for each wanted pod the one that ran in its slot before, or else in the slot that it
+// replaced. A pod that no longer exists selects itself. If none of the object's pods has a predecessor, the newest
+// ended pod is selected.
 func (l logsOf) choosePrevious(tasks []*api.Task, found []earlier) (out []earlier) {
 	if l.run != "" {
 		return slices.DeleteFunc(found, func(e earlier) bool { return e.run != l.run || !e.kept })
@@ -151,8 +152,8 @@ func (l logsOf) choosePrevious(tasks []*api.Task, found []earlier) (out []earlie
 	return nil
 }
 
-// attempts returns the newest pods of the newest release that ended: one for each slot, and no more than pods of that
-// release run now, but at least one. A release that was undone has none that runs.
+// attempts returns the newest ended pods of the newest release: one for each slot, and at most as many as run that
+// release now, but at least one. No pods run a release that was undone.
 func attempts(pods []*api.Task, found []earlier) (out []earlier) {
 	newest, running := "", 0
 	for _, e := range found {
@@ -186,7 +187,7 @@ func newerRelease(a, b string) string {
 	return a
 }
 
-// before returns what ran before each pod: in its slot, or else in the slot that it replaced.
+// before returns the predecessor of each pod: in its slot, or else in the slot that it replaced.
 func before(pods []*api.Task, found []earlier) (out []earlier) {
 	for _, pod := range pods {
 		in := func(slot string) bool {
@@ -201,7 +202,7 @@ func before(pods []*api.Task, found []earlier) (out []earlier) {
 	return out
 }
 
-// checkPrevious refuses what doesn't go with earlier pods.
+// checkPrevious refuses options that can't be combined with earlier pods.
 func (l logsOf) checkPrevious() error {
 	if !l.previous || !l.opts.Follow && l.init == "" {
 		return nil
@@ -211,7 +212,7 @@ func (l logsOf) checkPrevious() error {
 		Next:   "leave out --follow and --init"}
 }
 
-// podOf returns the object and the slot of a pod. Only a pod whose previous output is wanted may be gone.
+// podOf returns the object and the slot of a pod. The pod must exist unless its previous output is wanted.
 func (l logsOf) podOf(snap records.Snapshot, pod string) (api.Ref, string, error) {
 	if owner, slot, found := ownerOfPod(snap, pod); found && l.previous {
 		return owner, slot, nil
@@ -223,7 +224,7 @@ func (l logsOf) podOf(snap records.Snapshot, pod string) (api.Ref, string, error
 	return task.Owner(), task.Slot, nil
 }
 
-// noPrevious returns the error that says that nothing of earlier pods is left.
+// noPrevious returns the error that no output of earlier pods is left.
 func (l logsOf) noPrevious(causes []error) error {
 	what := l.owner.String()
 	if l.slot != "" {

@@ -6,9 +6,9 @@ import (
 	container "tend.dev/tend/internal/node/runtime"
 )
 
-// sentLines remembers what of a container's output was sent, so that nothing is repeated when an engine begins its file
-// again (it was rotated under a flood, or the stream was cut). Lines of one stream are written in the order of their
-// times.
+// sentLines records which lines of a container's output were sent, so that nothing is repeated when an engine's stream
+// restarts at the beginning of its file (it was rotated under a flood, or the stream was cut). Lines of one stream are
+// in the order of their times.
 type sentLines struct {
 	// last is the time of the line that was sent last.
 	last    time.Time
@@ -22,7 +22,7 @@ type sentStream struct {
 	repeats      bool
 }
 
-// before reports whether a line was sent before, and remembers one that wasn't.
+// before reports whether a line was sent before, and records it if it wasn't.
 func (t *sentLines) before(line container.LogLine, now time.Time) bool {
 	if line.At.IsZero() {
 		return false // its time is unknown
@@ -52,7 +52,7 @@ func (s *sentStream) before(line container.LogLine, now time.Time) bool {
 		return true
 	case line.At.Equal(s.at):
 		s.lines, s.again = s.lines+1, s.again+1
-	default: // newer, or the clock was set back: then it is older than what was sent
+	default: // newer; or older, because the clock was set back
 		*s = sentStream{at: line.At, lines: 1}
 	}
 	return false

@@ -28,8 +28,8 @@ type source struct {
 	runs bool
 }
 
-// sources returns the containers of a task that are wanted: the init that was asked for, else the task's own. As long
-// as that has never run its output is that of its inits.
+// sources returns the selected containers of a task: the requested init container, else the task's own. Until that has
+// run, its output is that of its init containers.
 func (l logsOf) sources(snap records.Snapshot, task *api.Task) []source {
 	read := snap.TaskStatus(task.ID)
 	status := api.TaskStatus{}
@@ -116,7 +116,7 @@ func (l logsOf) checkInit(snap records.Snapshot) error {
 	return &api.Problem{Status: http.StatusNotFound, Detail: detail, Next: next}
 }
 
-// nothing returns an error that says why there is no output at all.
+// nothing returns the error for an empty answer, with the reason.
 func (l logsOf) nothing(cause error) error {
 	if l.init == "" || cause != nil && !absent(cause) {
 		return cause
@@ -126,7 +126,8 @@ func (l logsOf) nothing(cause error) error {
 		Next: "inits that passed are removed once their pod runs; -f shows the next ones as they run"}
 }
 
-// absent reports whether the container doesn't exist, yet or any more, in contrast to one that can't be read.
+// absent reports whether an error means that the container doesn't exist, yet or any more, and not that it can't be
+// read.
 func absent(err error) bool {
 	return errors.Is(err, container.ErrNotFound) || errors.Is(err, node.ErrNoPod)
 }

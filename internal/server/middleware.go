@@ -90,8 +90,8 @@ func (s *Server) timed(next http.Handler) http.Handler {
 		answer := &answer{ResponseWriter: w, status: http.StatusOK}
 		_, route := s.mux.Handler(r)
 		r, work := s.traced(r, route)
-		// A client that is refused half-way through its body would see a broken pipe instead of the reason. So the rest
-		// is read, and handlers can't close it before.
+		// A client that is refused half-way through its body would see a broken pipe instead of the reason. So the rest is
+		// read, and handlers can't close it before.
 		body := r.Body
 		r.Body = received{body, r.Context()}
 		closeAfterChunks(w, r)
@@ -124,7 +124,7 @@ func (a *answer) WriteHeader(status int) {
 	a.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap lets http.ResponseController find the connection.
+// Unwrap gives http.ResponseController access to the connection.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // recovered turns a panic into a problem with an id that is also in the log.

@@ -54,7 +54,7 @@ type objectFilter struct {
 	selector selector
 }
 
-// within reports whether a scope is wanted.
+// within reports whether the filter selects a scope.
 func (f objectFilter) within(scope string) bool {
 	return (f.scope == "" || f.scope == scope) && (f.visible == nil || slices.Contains(f.visible, scope))
 }
@@ -133,7 +133,7 @@ func (s *Server) object(_ context.Context, in *ObjectPath) (api.Object, error) {
 	return withStatus(snap, *snap.Object(ref).Value), nil
 }
 
-// Deletion is the path of an object, and what is deleted besides it.
+// Deletion is the path of an object, and the options of its deletion.
 type Deletion struct {
 	ObjectPath
 	Prune   bool `query:"prune" doc:"remove the config of its own bucket too"`

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// peerOf returns who is at the other end of a connection.
+// peerOf describes the client of a connection: the user and the process at a unix socket, else the address.
 func peerOf(conn net.Conn) string {
 	unix, ok := conn.(*net.UnixConn)
 	if !ok {

@@ -4,7 +4,7 @@ package server
 
 import "net"
 
-// peerOf returns who is at the other end of a connection.
+// peerOf describes the client of a connection: only Linux reports the user and the process at a unix socket.
 func peerOf(conn net.Conn) string {
 	if _, ok := conn.(*net.UnixConn); ok {
 		return "unix socket"

@@ -15,14 +15,14 @@ import (
 	"tend.dev/tend/internal/control/verbs"
 )
 
-// How long a call of a plugin, and an installation with its hook, may keep a client waiting.
+// How long a call of a plugin, and an installation with its hook, may take.
 const (
 	commandTime = 3 * time.Minute
 	installTime = 16 * time.Minute
 )
 
-// takesTime gives a request more time than others. That includes the reading side: its deadline would end the request's
-// context while the handler works, because the server reads from the connection to notice a client that disconnects.
+// takesTime extends a request's deadlines, also the one for reading: it would end the request's context while the
+// handler works, because the server reads from the connection to notice a client that disconnects.
 func takesTime(w http.ResponseWriter, d time.Duration) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(d))
@@ -40,8 +40,8 @@ func (s *Server) pluginRoutes() {
 		shape{takes: inJSON[api.PluginCall](s), answers: s.envelopes()}, s.callPlugin)
 }
 
-// envelopes describes the answers of a plugin's command. Its failures are envelopes too; what refuses the call before
-// the plugin is asked answers a problem.
+// envelopes describes the answers of a plugin's command. The plugin's failures are envelopes too; a call that is
+// refused before the plugin is asked answers a problem.
 func (s *Server) envelopes() map[int]reply {
 	out := replies("what the command said", inJSON[api.Envelope](s))
 	for _, status := range []int{http.StatusBadRequest, http.StatusNotFound, http.StatusConflict,
@@ -61,7 +61,7 @@ func (s *Server) broker() (*broker.Broker, error) {
 	return s.Plugins, nil
 }
 
-// applyObjects stores objects; for a macro, the objects it stands for.
+// applyObjects stores objects. A macro is replaced by its objects.
 func (s *Server) applyObjects(
 	ctx context.Context, objects []api.Object, opts verbs.ApplyOptions,
 ) (api.ApplyResult, error) {
@@ -75,7 +75,8 @@ func (s *Server) applyObjects(
 	return b.Apply(calledBy(ctx, opts.Actor), objects, opts, s.loopbackEndpoint(opts.Actor, opts.DryRun))
 }
 
-// calledBy returns a context that says who calls a plugin. It may already say within which call.
+// calledBy returns a context with the caller of a plugin. The context may already name the call that this one is part
+// of.
 func calledBy(ctx context.Context, actor string) context.Context {
 	origin := plugin.OriginOf(ctx)
 	origin.Caller = actor
@@ -104,7 +105,7 @@ func hasMacros(objects []api.Object) bool {
 	return slices.ContainsFunc(objects, func(o api.Object) bool { return !o.Kind.Core() })
 }
 
-// applyTime returns how long an apply may take: assets are fetched meanwhile, and plugins installed and asked.
+// applyTime returns the time that an apply may take: it may fetch assets, and install and call plugins.
 func applyTime(objects []api.Object) time.Duration {
 	if hasMacros(objects) {
 		return api.MaxFetch + installTime
@@ -219,7 +220,7 @@ var pluginStatus = map[plugin.Reason]int{
 	plugin.Source:    http.StatusUnprocessableEntity,
 }
 
-// problemOfPlugin returns what a client gets to see of what went wrong with plugins; nil for other errors.
+// problemOfPlugin returns the problem for an error of a plugin; nil for other errors.
 func problemOfPlugin(err error) *api.Problem {
 	var macro *broker.MacroError
 	var action *broker.ActionError

@@ -75,8 +75,8 @@ func frozenSlots(snap records.Snapshot, owner api.Ref) map[string]bool {
 	return slots
 }
 
-// unknownPods counts the pods of an object that were ready when their node was last heard of, if that node is silent
-// and not lost yet. Lost pods are not counted by the object's controller any more.
+// unknownPods counts the pods of an object that were ready in the last report of their node, if that node is silent but
+// not lost yet. The object's controller no longer counts lost pods.
 func unknownPods(snap records.Snapshot, owner api.Ref) (count int) {
 	for _, task := range snap.TasksOf(owner) {
 		t := task.Value
@@ -138,7 +138,7 @@ func observe(pod *api.Pod, status *api.TaskStatus) {
 	}
 }
 
-// findTask finds the task of a pod's name: of several that filled the slot, the one that fills it now.
+// findTask finds the task of a pod's name; if several filled the slot, the present one.
 func findTask(snap records.Snapshot, pod string) (*api.Task, error) {
 	problem := &api.Problem{Status: http.StatusNotFound, Detail: "there is no pod " + clip(pod),
 		Next: "`tend get pods` lists what there is; a pod is named SCOPE-NAME.ID"}
@@ -154,7 +154,7 @@ func findTask(snap records.Snapshot, pod string) (*api.Task, error) {
 	return nil, problem
 }
 
-// ownerOfPod returns the object and the slot that the name of a pod names, which may be gone; false if there is no such
+// ownerOfPod returns the object and the slot in a pod's name. The pod need not exist; ok is false if there is no such
 // object.
 func ownerOfPod(snap records.Snapshot, pod string) (owner api.Ref, slot string, found bool) {
 	app, slot, _ := cutLast(pod, ".")
@@ -166,7 +166,8 @@ func ownerOfPod(snap records.Snapshot, pod string) (owner api.Ref, slot string, 
 	return *ref, slot, true
 }
 
-// podMeant asks whether another pod of an object was meant, or says that it may be gone: each rollout makes new ones.
+// podMeant returns a question whether another pod of the object was meant, or a hint that the pod may be gone, since
+// each rollout makes new ones.
 func podMeant(snap records.Snapshot, owner api.Ref, pod string) string {
 	app, slot, _ := cutLast(pod, ".")
 	var slots []string

@@ -153,7 +153,7 @@ func (s *Server) stopObject(ctx context.Context, target verbs.Target, in stoppin
 	var tasks []*api.Task
 	for _, task := range snap.TasksOf(ref) {
 		if status := snap.TaskStatus(task.Value.ID).Value; ref.Kind.HasRuns() && status != nil && status.State.Terminal() {
-			continue // its container is kept for its output
+			continue // the container is kept only for its output
 		}
 		if task.Value.Desired == api.DesiredRunning && task.Value.Role == api.RoleMain {
 			// a command of a release is allowed to end
@@ -169,7 +169,7 @@ func (s *Server) freeze(ctx context.Context, target verbs.Target, slots []string
 	return withPods(result), err
 }
 
-// stopRuns ends runs of a job, all that are on if none is named.
+// stopRuns ends the running runs of a job, or the named one.
 func (s *Server) stopRuns(ctx context.Context, target verbs.Target, ids []string) (api.StopResult, error) {
 	result, err := s.Verbs.StopRuns(ctx, target, ids, actorOf(ctx))
 	s.settle(ctx, result.Revision)
@@ -217,7 +217,7 @@ func (s *Server) thaw(ctx context.Context, target verbs.Target, slots []string) 
 	return withPods(result), err
 }
 
-// slotOf finds the slot of a pod's name, even if only its frozen mark is left.
+// slotOf finds the slot of a pod's name, also if only its frozen mark is left.
 func slotOf(snap records.Snapshot, pod string) (api.Ref, string, error) {
 	task, err := findTask(snap, pod)
 	if err == nil {

@@ -41,7 +41,7 @@ var intentStatus = map[verbs.Reason]int{
 	verbs.Forbidden:     http.StatusForbidden,
 }
 
-// known are errors of other packages with their status and next step.
+// known lists errors of other packages with their status and next step.
 var known = []struct {
 	err    error
 	status int
@@ -82,7 +82,7 @@ var known = []struct {
 // logSaysMore is the next step of an error that is the server's.
 const logSaysMore = "the server's log says more"
 
-// problemOf returns what a client gets to see of an error.
+// problemOf returns the problem with which an error is answered.
 func problemOf(err error) *api.Problem {
 	var problem *api.Problem
 	var refused *verbs.Error
@@ -131,7 +131,7 @@ func problemOf(err error) *api.Problem {
 	return problem
 }
 
-// outcomeUnknown returns the problem of a change that was sent to the store and not answered.
+// outcomeUnknown returns the problem of a change that was sent to the store but not answered.
 func outcomeUnknown(err error, next string) *api.Problem {
 	return &api.Problem{Type: api.ProblemType + api.OutcomeUnknown, Status: http.StatusGatewayTimeout,
 		Title: api.OutcomeUnknown,
@@ -148,12 +148,12 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	writeProblem(w, s.problem(r, err))
 }
 
-// problem returns what a client gets to see of an error. It logs errors of the server, but not those of the client.
+// problem returns the problem for an error. It logs errors of the server, but not those of the client.
 func (s *Server) problem(r *http.Request, err error) *api.Problem {
 	return s.problemFor(r.Context(), r.Method, r.URL.Path, err)
 }
 
-// problemFor returns the problem of one request, with what is known of who asked.
+// problemFor returns the problem of one request, worded for its caller.
 func (s *Server) problemFor(ctx context.Context, method, path string, err error) *api.Problem {
 	problem := problemOf(err)
 	if problem.Status == http.StatusInternalServerError {
@@ -163,7 +163,7 @@ func (s *Server) problemFor(ctx context.Context, method, path string, err error)
 	return identify(ctx, problem)
 }
 
-// meantBy returns the address of the object that was probably meant where an error says that there is none.
+// meantBy returns the address of the object that was probably meant, for an error about a missing one.
 func (s *Server) meantBy(ctx context.Context, err error) string {
 	var refused *verbs.Error
 	if !errors.As(err, &refused) || refused.Reason != verbs.NotFound {

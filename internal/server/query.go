@@ -80,7 +80,7 @@ func (q *query) moment(name string) time.Time {
 	return at
 }
 
-// done returns the first error, or one for an unknown parameter.
+// done returns the first error, or an error about an unknown parameter.
 func (q *query) done() error {
 	if q.fault != nil {
 		return q.fault

@@ -17,8 +17,7 @@ import (
 // maxRequestID bounds a client's id of a request.
 const maxRequestID = 64
 
-// identified gives each request an id, which its answer and the lines about it in the log carry. A client may choose
-// it.
+// identified gives each request an id, which is in its answer and in its log lines. A client may choose it.
 func identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(api.HeaderRequestID)
@@ -30,8 +29,7 @@ func identified(next http.Handler) http.Handler {
 	})
 }
 
-// validRequestID reports whether a client's id is one that a log can hold: up to 64 letters, digits, dots, dashes and
-// underscores.
+// validRequestID reports whether a client's id may be logged: up to 64 letters, digits, dots, dashes and underscores.
 func validRequestID(id string) bool {
 	return id != "" && len(id) <= maxRequestID && strings.IndexFunc(id, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-", r)
@@ -44,7 +42,7 @@ func randomID() string {
 	return hex.EncodeToString(random)
 }
 
-// identify adds the request's id to a problem of the server's own: what a person needs to find it in the log.
+// identify adds the request's id to a problem of the server's own, so that a person can find it in the log.
 func identify(ctx context.Context, problem *api.Problem) *api.Problem {
 	if problem.Status >= http.StatusInternalServerError {
 		problem.RequestID = tracing.Request(ctx)
@@ -55,7 +53,8 @@ func identify(ctx context.Context, problem *api.Problem) *api.Problem {
 	return problem
 }
 
-// traced makes a request a part of its sender's trace, or the beginning of one. It has a span if it has an effect.
+// traced makes a request a part of its sender's trace, or the beginning of a new one. Its span is exported if it has an
+// effect.
 func (s *Server) traced(r *http.Request, route string) (*http.Request, *tracing.Work) {
 	if s.Tracer == nil || route == "" {
 		return r, nil

@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// checkedMux registers the routes of the API, each behind the check of the caller's rights: nothing can be registered
+// checkedMux registers the routes of the API, each behind the check of the caller's rights: no route can be registered
 // without it.
 type checkedMux struct{ *Server }
 
@@ -29,7 +29,7 @@ func (m checkedMux) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.mux.Se
 // Routes returns the routes of the API, as package access has them.
 func (s *Server) Routes() []string { return s.patterns }
 
-// Rules returns who may call each route.
+// Rules returns the rights that each route requires.
 func (s *Server) Rules() access.Table { return s.rules }
 
 // allowed answers the calls of a route that the caller may make, and refuses the others.
@@ -54,8 +54,8 @@ func (s *Server) allowed(route string, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// callOf returns what a request asks for. A call of a grant for one scope that names none is about that scope: the
-// request that is returned says so.
+// callOf returns the rights-relevant part of a request. If the grant is for one scope and the request names none,
+// callOf adds that scope to the returned request.
 func (s *Server) callOf(route string, grant access.Grant, r *http.Request) (*http.Request, access.Call, error) {
 	query, err := plainQuery(r.URL.RawQuery)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *Server) callOf(route string, grant access.Grant, r *http.Request) (*htt
 	}
 	call := access.Call{Route: route, Scope: r.PathValue("scope")}
 	if r.Method == http.MethodDelete {
-		call.Kind, _ = api.ParseKind(r.PathValue("kind")) // the handler refuses one that is unknown
+		call.Kind, _ = api.ParseKind(r.PathValue("kind")) // the handler refuses an unknown kind
 	}
 	bound := s.rules[route].Bound
 	switch {
@@ -89,8 +89,8 @@ func (s *Server) callOf(route string, grant access.Grant, r *http.Request) (*htt
 	return r, call, nil
 }
 
-// plainQuery returns a query that every parser reads alike: each parameter is there once, has a value, and is escaped
-// as usual. What decides about a call must be what the call's handler reads.
+// plainQuery returns a query that every parser reads alike: each parameter occurs once, has a value, and is escaped as
+// usual. The check of rights and the handler must read the same.
 func plainQuery(raw string) (url.Values, error) {
 	parsed, err := url.ParseQuery(raw)
 	if err != nil {
@@ -123,8 +123,8 @@ func (s *Server) scopeOfPod(pod string) string {
 	return owner.Scope
 }
 
-// checkCommand returns why a caller may not run a command in a pod; nil if the caller may. The command has what the pod
-// has.
+// checkCommand returns the reason why a caller may not run a command in a pod, or nil. A command can use everything
+// that the pod has.
 func checkCommand(ctx context.Context, snap records.Snapshot, task *api.Task) error {
 	rights := verbs.RightsOf(ctx)
 	if rights.Trusted {
@@ -134,7 +134,7 @@ func checkCommand(ctx context.Context, snap records.Snapshot, task *api.Task) er
 		return refused
 	}
 	object, release := snap.Object(task.Owner()), snap.ReleaseOf(*task)
-	if !object.Exists() || !release.Exists() { // what the pod has is unknown
+	if !object.Exists() || !release.Exists() { // the pod's rights are unknown
 		return notLive(task.ContainerName())
 	}
 	if node := snap.Node(task.Node); node.Exists() && node.Value.Runtime == "process" {

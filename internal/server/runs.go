@@ -92,7 +92,7 @@ func noRun(ref api.Ref, id string) error {
 		Next: "`tend runs " + ref.Scope + "/" + ref.Name + "` lists those that are kept"}
 }
 
-// chooseRun limits the output of a job to one run: the named one, or else the newest and what follows it.
+// chooseRun limits the output of a job to one run: the named one, or else the newest and those after it.
 func (l *logsOf) chooseRun(snap records.Snapshot) error {
 	switch {
 	case l.run != "" && !snap.Run(l.owner, l.run).Exists():

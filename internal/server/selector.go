@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// selector chooses objects by their labels. All of its terms must hold; the empty one chooses all.
+// selector selects objects by their labels. All of its terms must match; the empty selector selects all objects.
 type selector []selectorTerm
 
 type selectorTerm struct {

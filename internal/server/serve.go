@@ -20,7 +20,7 @@ type Endpoint struct {
 	Listener net.Listener
 	// Trusted is set if the clients are trusted already, by the unix socket's permissions.
 	Trusted bool
-	// TLS is set for a listener that other machines reach: nothing is answered there without it.
+	// TLS is set for a listener that other machines reach: it answers nothing without TLS.
 	TLS *tls.Config
 }
 
@@ -63,7 +63,7 @@ func (s *Server) shutdown(servers []*http.Server) error {
 	s.once.Do(func() { close(s.closing) })
 	cut := sync.OnceFunc(func() { close(s.cutting) })
 	defer cut()
-	defer time.AfterFunc(s.Drain*4/5, cut).Stop() // streams that are cut have the rest of the time to say so
+	defer time.AfterFunc(s.Drain*4/5, cut).Stop() // the rest of the time is for streams that are cut to end with a message
 	ctx, cancel := context.WithTimeout(context.Background(), s.Drain)
 	defer cancel()
 	var wait recovery.Group

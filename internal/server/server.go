@@ -36,69 +36,70 @@ type Options struct {
 	// Nodes holds the connected nodes. Logs, exec, stats and stop of pods on other nodes answer 503. Default: no node
 	// is connected.
 	Nodes *nodeapi.Fleet
-	// Events is the log of changes, Audit the one of calls. Default: their paths answer 501.
+	// Events is the log of changes, Audit the log of calls. Default: their paths answer 501.
 	Events, Audit Log
-	// Auditor takes the calls that may change something. Default: none are recorded.
+	// Auditor records the calls that may change something. Default: none are recorded.
 	Auditor Auditor
 	// Blobs stores the files of assets. Default: none are accepted.
 	Blobs Blobs
 	// MaxBlob bounds one file, be it an asset's or a source tree's tar. Default api.MaxAssetBytes.
 	MaxBlob int64
-	// Plugins expand macros and run commands. Default: there are none.
+	// Plugins expands macros and runs commands. Default: no plugins.
 	Plugins *broker.Broker
-	// Join makes a token with which machines join, valid for ttl, and returns where they connect. Default: none can.
+	// Join makes a token with which machines join, valid for ttl, and returns the address at which they connect. Default:
+	// no machine can join.
 	Join func(ctx context.Context, asked api.JoinTokenRequest, ttl time.Duration, by string) (api.JoinToken, error)
-	// JoinTokens lists them, and RevokeToken deletes one. Both are required if Join is set.
+	// JoinTokens lists the tokens, and RevokeToken deletes one. Both are required if Join is set.
 	JoinTokens  func() []api.JoinTokenInfo
 	RevokeToken func(ctx context.Context, id string) error
-	// InviteCluster makes a token with which the operator of a Kubernetes cluster registers. Default: none can.
+	// InviteCluster makes a token with which the operator of a Kubernetes cluster registers. Default: no cluster can
+	// register.
 	InviteCluster func(ctx context.Context, name string, ttl time.Duration, newKeys bool) (api.ClusterRegistration, error)
-	// ClusterLogs asks the Kubernetes cluster of an object for the output of its pods, for the access token of a name;
-	// empty for none. Default: none can be asked.
+	// ClusterLogs asks the Kubernetes cluster of an object for the output of its pods. token is the name of the caller's
+	// access token, or empty. Default: no cluster can be asked.
 	ClusterLogs func(ctx context.Context, token string, of api.Ref, asked pull.Query) (pull.Answer, error)
-	// Servers returns the servers of the cluster, RemoveServer takes one out. Default: there is this one.
+	// Servers returns the servers of the cluster, RemoveServer removes one. Default: only this one.
 	Servers      func(ctx context.Context) api.Servers
 	RemoveServer func(ctx context.Context, name string) error
-	// Keys returns the keys that can be rotated, RotateKey begins to. Default: there are none.
+	// Keys returns the keys that can be rotated, RotateKey begins a rotation. Default: none.
 	Keys      func() []api.Key
 	RotateKey func(ctx context.Context, name, by string) error
 	// MAC is a keyed hash that makes the tokens of containers. Default: containers have no access.
 	MAC func(plain []byte) string
-	// Authority is the certificate of the cluster's own authority, in PEM. Nil on a server without an ingress.
+	// Authority returns the certificate of the cluster's own authority, in PEM. Nil on a server without an ingress.
 	Authority func(ctx context.Context) ([]byte, error)
 	// Decode decodes manifests from a body; its errors are a *api.Problem or plain errors. Default: only JSON.
 	Decode func(data []byte, contentType string) ([]api.Object, error)
-	// Fresh returns once View has all that any server has stored before the call, or why that can't be known. Default:
-	// it always has.
+	// Fresh returns once View has everything that any server stored before the call, or an error if that can't be
+	// established. Default: View always has it.
 	Fresh func(ctx context.Context) error
-	// Missing returns what the server waits for before it is ready. Default: only the view.
+	// Missing returns the reasons why the server isn't ready. Default: only the view.
 	Missing func() []string
-	// Node is the server's own node, and Full returns why the disk of its store accepts no writes. Default: it has
-	// space.
+	// Node is the server's own node, and Full returns the reason why the disk of its store accepts no writes. Default: the
+	// disk has space.
 	Node string
 	Full func() string
-	// Paused returns why the server changes nothing at the moment; default: it isn't paused. Resume ends that.
+	// Paused returns the reason for the cluster's pause, or ""; default: it isn't paused. Resume ends the pause.
 	Paused func() string
 	Resume func(ctx context.Context, unknown api.UnknownContainers) (api.ResumeResult, error)
 	// TestSink sends a test as a sink does. Default: there are no sinks.
 	TestSink func(ctx context.Context, sink api.Object) (api.SinkTest, error)
-	// Backup writes a backup of the cluster; BackupStatus says what has become of scheduled ones. Default: there are none.
+	// Backup writes a backup of the cluster; BackupStatus returns the results of scheduled ones. Default: no backups.
 	Backup       func(ctx context.Context, w io.Writer) error
 	BackupStatus func() api.BackupStatus
 	// Registry gets the server's metrics and is served at /metrics. Default: a new one.
 	Registry *prometheus.Registry
-	// Gather adds the metrics of others in the process (etcd's families). Default: nothing more.
+	// Gather adds the metrics of others in the process (etcd's families). Default: none.
 	Gather prometheus.Gatherer
-	// Token is the admin's token for listeners that are not trusted; access tokens are valid too. Default: only those
-	// do.
+	// Token is the admin's token for untrusted listeners, besides access tokens. Default: only access tokens are valid.
 	Token string
-	// HostPaths are the folders of the host that people who are no admins may mount. Default: none.
+	// HostPaths are the host's folders that users without admin rights may mount. Default: none.
 	HostPaths []string
-	// Remote returns the URL at which other machines reach the server, and the fingerprint of the cluster's own
-	// authority if that issues the certificate there; empty texts if there is no such listener. Default: there is none.
+	// Remote returns the URL at which other machines reach the server, and the fingerprint of the cluster's own authority
+	// if that issues the certificate; empty texts without such a listener. Default: none.
 	Remote func() (url, fingerprint string)
-	// Local returns the URL at which programs of the server's machine reach it with a token; empty if there is no such
-	// listener. Default: there is none.
+	// Local returns the URL at which programs of the server's machine reach it with a token; empty without such a
+	// listener. Default: none.
 	Local func() string
 	// Version is reported at /version.
 	Version string
@@ -107,8 +108,8 @@ type Options struct {
 	Drain time.Duration
 	// Heartbeat is the time between the signs of life of an idle stream. Default 15 s.
 	Heartbeat time.Duration
-	// MaxUploads bounds the bytes of files that one access token has stored and nothing refers to. Default 1 GiB, and room
-	// for two of the largest.
+	// MaxUploads bounds the bytes of unreferenced files that one access token may have stored. Default 1 GiB, and room for
+	// two of the largest.
 	MaxUploads int64
 	// MaxStreams bounds concurrent watches, logs and execs. Default 1000. One access token has a tenth of them, all
 	// together leave a tenth free.
@@ -117,18 +118,18 @@ type Options struct {
 	// Default 4096, or an eighth of the files that the process may open if that is fewer.
 	MaxConnections int
 	Logger         *slog.Logger
-	// Tracer exports traces. Default: nothing does.
+	// Tracer exports traces. Default: no traces.
 	Tracer *tracing.Tracer
 }
 
 // Server answers the API. Make one with New.
 type Server struct {
-	// silentUntil is until when reads don't wait for the store, which one did in vain: nanoseconds since 1970.
+	// silentUntil is the time until which reads don't wait for the store, after one did in vain: nanoseconds since 1970.
 	silentUntil atomic.Int64
 	Options
 	mux *http.ServeMux
 	api huma.API
-	// patterns are the routes of mux, and rules says who may call them.
+	// patterns are the routes of mux, and rules the rights that each route requires.
 	patterns []string
 	rules    access.Table
 	// sessions are the open requests with access tokens.
@@ -136,8 +137,8 @@ type Server struct {
 	metrics  *metrics
 	// events caches the lately encoded events of watches.
 	events encoded
-	// streams counts open ones. closing ends those that a client opens again; cutting ends those that are drained
-	// first.
+	// streams counts the open streams. closing ends those that a client opens again by itself; cutting ends those that are
+	// drained first.
 	streams streams
 	uploads uploads
 	closing chan struct{}
@@ -146,11 +147,11 @@ type Server struct {
 	open    sync.WaitGroup
 }
 
-// Paths serves the paths of the API, for one Server.
+// Paths are the registered paths of the API, for one Server.
 type Paths struct{ server *Server }
 
-// Register returns the paths of the API of a server of that version. It takes some milliseconds of processor time, and
-// nothing that a server needs: it can run while the store starts.
+// Register registers the paths of the API for a server of a version. It takes some milliseconds of processor time and
+// needs nothing of a server, so it can run while the store starts.
 func Register(version string) *Paths {
 	s := &Server{Options: Options{Version: version}, mux: http.NewServeMux(), rules: maps.Clone(access.Rules),
 		closing: make(chan struct{}), cutting: make(chan struct{})}
@@ -158,7 +159,7 @@ func Register(version string) *Paths {
 	return &Paths{s}
 }
 
-// New returns a Server; nothing runs before Serve.
+// New returns a Server, which runs nothing before Serve.
 func New(opts Options) *Server {
 	if opts.Decode == nil {
 		opts.Decode = decodeJSON
@@ -225,8 +226,8 @@ func (s *Server) snapshot() (records.Snapshot, error) {
 	return records.Snapshot{Reader: snap}, nil
 }
 
-// settle lets this server's own reads see a write before its answer is sent. A lagging view is not the writer's fault:
-// the wait is bounded and its outcome doesn't matter.
+// settle waits until this server's own reads see a write, before the write is answered. A lagging view is not the
+// writer's fault: the wait is bounded and its outcome doesn't matter.
 func (s *Server) settle(ctx context.Context, revision int64) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

@@ -14,7 +14,7 @@ var _ = declare(verb.Verb{
 	Kind: api.KindSink,
 }, (*Server).testSink)
 
-// testSink sends a test to a sink's receiver and answers what came back.
+// testSink sends a test to a sink's receiver and answers with the receiver's response.
 func (s *Server) testSink(ctx context.Context, target verbs.Target, _ struct{}) (api.SinkTest, error) {
 	snap, err := s.snapshot()
 	if err != nil {

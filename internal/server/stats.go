@@ -11,11 +11,10 @@ import (
 	"tend.dev/tend/internal/platform/recovery"
 )
 
-// statsTime bounds a whole round of samples: a hanging engine delays neither the caller nor the server's shutdown for
-// longer.
+// statsTime bounds a round of samples: a hanging engine delays neither the caller nor the server's shutdown for longer.
 const statsTime = 10 * time.Second
 
-// stats samples the live pods once. A pod that can't be sampled says why; the others are reported all the same.
+// stats samples the live pods once. The entry of a pod that can't be sampled holds the reason.
 func (s *Server) stats(ctx context.Context, in *podsQuery) (api.ListResult[api.PodStats], error) {
 	var none api.ListResult[api.PodStats]
 	filter, err := in.filter(ctx)

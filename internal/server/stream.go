@@ -45,7 +45,7 @@ func (s *Server) openStream(r *http.Request, kind string) (context.Context, func
 	}, nil
 }
 
-// endOf returns why the server ends a request: it shuts down, or the request's token has ended. Nil if it doesn't.
+// endOf returns the reason why the server ends a request, a shutdown or the end of the request's token, or nil.
 func endOf(ctx context.Context) error {
 	var problem *api.Problem
 	if errors.As(context.Cause(ctx), &problem) {
@@ -54,12 +54,12 @@ func endOf(ctx context.Context) error {
 	return nil
 }
 
-// errClosing is the error a stream ends with when the server shuts down.
+// errClosing is the error with which a stream ends when the server shuts down.
 var errClosing = &api.Problem{Title: "Service Unavailable", Status: http.StatusServiceUnavailable,
 	Detail: "the server is shutting down", Next: "connect again"}
 
-// lines writes JSON values, one a line or as server-sent events, each at once. A reader that takes nothing for a
-// request's time is cut. Safe for concurrent use.
+// lines writes JSON values, one a line or as server-sent events, and flushes each. A reader that accepts nothing within
+// a request's time is cut off. Safe for concurrent use.
 type lines struct {
 	mu      sync.Mutex
 	w       http.ResponseWriter
@@ -75,7 +75,7 @@ func newLines(w http.ResponseWriter, r *http.Request) *lines {
 	return &lines{w: w, control: control, sse: strings.Contains(r.Header.Get("Accept"), "text/event-stream")}
 }
 
-// begin sends the header, so that the client knows that the stream stands.
+// begin sends the header, so that the client knows that the stream is open.
 func (l *lines) begin() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,7 +98,7 @@ func (l *lines) beginLocked() error {
 	return l.control.Flush()
 }
 
-// send writes one value; server-sent events resume from id, if it isn't empty.
+// send writes one value. Server-sent events can resume from id, if it isn't empty.
 func (l *lines) send(id string, value any) error {
 	encoded, err := json.Marshal(value)
 	if err != nil {

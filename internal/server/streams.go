@@ -8,19 +8,20 @@ import (
 	"tend.dev/tend/api"
 )
 
-// tokenPart is the part of all streams that one access token may have open, and the part that access tokens leave to
-// the socket and the server's own token, so that a person can always see what goes on.
+// tokenPart is the share (one in tokenPart) of all streams that one access token may have open, and that access tokens
+// leave to the socket and the server's own token, so that a person can always see what is going on.
 const tokenPart = 10
 
-// streams counts what is open.
+// streams counts the open streams.
 type streams struct {
 	mu sync.Mutex
-	// all are open, named those of access tokens, by their names.
+	// all counts all streams, named those of access tokens, and the map those of each token by its name.
 	all, named int
 	of         map[string]int
 }
 
-// begin counts a stream of an access token, or without a name one of the server's own token, unless there are too many.
+// begin counts a stream of an access token (with an empty name one of the server's own token), and returns an error if
+// there are too many.
 func (s *streams) begin(token string, most int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,7 +46,7 @@ func (s *streams) begin(token string, most int) error {
 	return nil
 }
 
-// end takes back what begin counted.
+// end undoes begin.
 func (s *streams) end(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

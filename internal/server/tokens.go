@@ -13,7 +13,7 @@ func (s *Server) tokenRoutes() {
 	typed(s, "DELETE", "/v1/tokens/{name}", "Revoke a token: what is open with it ends", s.endToken)
 }
 
-// tokenBody says whose token is made.
+// tokenBody describes an access token to make.
 type tokenBody struct{ Body api.AccessTokenRequest }
 
 // addToken makes the token of a person or a program. Its secret is in this answer alone.
@@ -34,8 +34,8 @@ func (s *Server) addToken(ctx context.Context, in *tokenBody) (api.AccessToken, 
 	return made, nil
 }
 
-// remote returns where other machines reach the server, and the authority of its certificate there; empty texts if
-// they don't.
+// remote returns the URL at which other machines reach the server, and the authority of its certificate; empty texts if
+// they can't.
 func (s *Server) remote() (url, authority string) {
 	if s.Remote == nil {
 		return "", ""
@@ -60,8 +60,8 @@ func (s *Server) tokens(context.Context, *struct{}) (api.ListResult[api.AccessTo
 	return out, nil
 }
 
-// nodeAuthority returns the fingerprint of the authority of nodes, which issues the certificates that tokens name.
-// Servers without a listener for people know it too. It is empty where there is none.
+// nodeAuthority returns the fingerprint of the authority of nodes, which also issues the certificates that tokens name,
+// or "". Servers without a listener for people know it too.
 func (s *Server) nodeAuthority() string {
 	if s.Keys != nil {
 		for _, key := range s.Keys() {
@@ -77,7 +77,7 @@ type tokenName struct {
 	Name string `path:"name"`
 }
 
-// endToken revokes a token. What is open with it ends when the view has the change: at the latest with this answer.
+// endToken revokes a token. Streams opened with it end when the view has the change: at the latest with this answer.
 func (s *Server) endToken(ctx context.Context, in *tokenName) (api.AccessTokenInfo, error) {
 	noteToken(ctx, in.Name)
 	ended, revision, err := s.Verbs.RevokeToken(ctx, in.Name)

@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	// maxUploads bounds the bytes that an access token has stored and nothing refers to, and smallestUpload is the size
-	// at which an empty file counts.
+	// maxUploads bounds the bytes of unreferenced files that an access token may have stored, and smallestUpload is the
+	// size at which an empty file counts.
 	maxUploads     = 1 << 30
 	smallestUpload = 4096
 	// manyUploads are looked through once in a minute, fewer once in a second.
 	manyUploads = 1000
 )
 
-// uploads counts what each access token has stored that nothing refers to. Only this server knows of it, whose disk it
-// is.
+// uploads counts the unreferenced files that each access token has stored. Only this server counts them, since they are
+// on its disk.
 type uploads struct {
 	mu sync.Mutex
 	of map[string]*account
 }
 
-// account holds the files that an access token has stored, by digest, and their bytes with those being read.
+// account holds the files that an access token has stored, by digest, and their bytes, including uploads in progress.
 type account struct {
 	mu    sync.Mutex
 	kept  map[string]int64
@@ -54,7 +54,7 @@ func (s *Server) account(ctx context.Context) *account {
 	return s.uploads.of[grant.Name]
 }
 
-// review takes out what something refers to by now, or what is gone.
+// review removes files that are referenced by now, or that no longer exist.
 func (s *Server) review(a *account) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *Server) review(a *account) error {
 	return nil
 }
 
-// upload is a file while it is read.
+// upload is a file that is being received.
 type upload struct {
 	io.Reader
 	of    *account

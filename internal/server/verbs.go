@@ -34,10 +34,10 @@ func (t TargetQuery) target() (verbs.Target, error) {
 	return target, err
 }
 
-// leftOut stands for a part of a path that is left out.
+// leftOut is the placeholder for an omitted part of a path.
 const leftOut = "-"
 
-// orEmpty returns a part of a path; empty if it is left out.
+// orEmpty returns a part of a path; "" if it is omitted.
 func orEmpty(part string) string {
 	if part == leftOut {
 		return ""
@@ -45,8 +45,8 @@ func orEmpty(part string) string {
 	return part
 }
 
-// verbRoutes registers what can be asked of an object. The kinds that a verb is for are checked where it is decided,
-// but for those in no scope.
+// verbRoutes registers the verbs of objects. The kinds of a verb are checked where the verb decides, except for kinds
+// in no scope.
 func (s *Server) verbRoutes() {
 	for _, v := range verbs.All() {
 		s.mount(v.Verb, func(ctx context.Context, target verbs.Target, input any) (any, error) {
@@ -63,7 +63,7 @@ func (s *Server) verbRoutes() {
 // ownVerbs lists the verbs that also reach containers or receivers, not only the service.
 var ownVerbs []ownVerb
 
-// Verbs returns all that can be asked of objects.
+// Verbs returns all verbs of objects.
 func Verbs() (out []verb.Verb) {
 	for _, v := range verbs.All() {
 		out = append(out, v.Verb)
@@ -154,7 +154,7 @@ func (s *Server) askedOf(
 	return out, nil
 }
 
-// inNoScope returns the target of a verb that objects of one kind have, which are in no scope.
+// inNoScope returns the target of a verb of a kind whose objects are in no scope.
 func inNoScope(target verbs.Target, kind api.Kind) (verbs.Target, error) {
 	if target.Kind != "" && target.Kind != kind {
 		return target, badRequest("name a "+string(kind), "%s has another kind", target)
@@ -165,7 +165,7 @@ func inNoScope(target verbs.Target, kind api.Kind) (verbs.Target, error) {
 	return verbs.Target{Kind: kind, Scope: api.Unscoped, Name: target.Name}, nil
 }
 
-// revisionOf returns the revision of what a verb stored.
+// revisionOf returns the revision of a verb's write.
 func revisionOf(answer any) int64 {
 	switch a := answer.(type) {
 	case api.VerbResult:
@@ -195,7 +195,7 @@ func (s *Server) resolved(in *TargetQuery) (snap records.Snapshot, ref api.Ref, 
 	return snap, ref, err
 }
 
-// releases returns what rollback can return to.
+// releases returns the releases to which a rollback can return.
 func (s *Server) releases(_ context.Context, in *TargetQuery) (api.ListResult[api.ReleaseInfo], error) {
 	var none api.ListResult[api.ReleaseInfo]
 	snap, ref, err := s.resolved(in)
@@ -205,7 +205,7 @@ func (s *Server) releases(_ context.Context, in *TargetQuery) (api.ListResult[ap
 	return api.ListResult[api.ReleaseInfo]{Items: s.releaseInfos(snap, ref), Revision: snap.Revision()}, nil
 }
 
-// stopTask has the task's node stop its container. Freezing needs no node: it is an intent like any other.
+// stopTask makes the task's node stop its container. Freezing needs no node: it is stored like any other intent.
 func (s *Server) stopTask(ctx context.Context, task *api.Task) error {
 	on, err := s.Nodes.Node(task.Node)
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// goneGrace is the time for which a watch waits for the view to say that its past is no longer kept. That is then an
-// HTTP 410 and not a line of the stream; both mean the same.
+// goneGrace bounds the wait for the view's answer that its history no longer reaches back to the requested revision.
+// The error is then an HTTP 410 instead of a line of the stream; both mean the same.
 const goneGrace = 20 * time.Millisecond
 
-// watch streams what happens to objects and their statuses. Without since it begins with every object there is.
+// watch streams the changes of objects and their statuses. Without since it begins with all existing objects.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, wanted objectFilter, since int64) {
 	ctx, end, err := s.openStream(r, "watch")
 	if err != nil {
@@ -49,7 +49,8 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, wanted objectFilt
 	}
 }
 
-// concerns reports whether a change is one of the kind's objects or statuses. It runs on the view's feeding goroutine.
+// concerns reports whether a change is one of the selected objects or statuses. It runs on the view's feeding
+// goroutine.
 func (f objectFilter) concerns(c view.Change) bool {
 	_, ok := f.refOf(c.Key)
 	return ok
@@ -92,7 +93,7 @@ func (t *watchStream) list(snap records.Snapshot) error {
 	return t.send(api.WatchEvent{Type: api.WatchBookmark})
 }
 
-// follow hands on changes until the watch ends, and says why it did.
+// follow sends changes until the watch ends, and returns the reason.
 func (t *watchStream) follow(ctx context.Context, watch *view.Watch) error {
 	heartbeat := time.NewTicker(t.server.Heartbeat)
 	defer heartbeat.Stop()
@@ -142,7 +143,7 @@ func (t *watchStream) sendObject(snap records.Snapshot, ref api.Ref, change view
 	case !read.Exists() && change.Deleted && strings.HasPrefix(change.Key, records.DesiredPrefix):
 		return t.send(api.WatchEvent{Type: api.WatchDelete, Object: bare})
 	case !read.Exists():
-		return nil // its deletion is on its way
+		return nil // the event of its deletion follows
 	case t.wanted.wants(*read.Value):
 		event, err := t.server.events.put(snap, read, t.revision)
 		if err != nil {
@@ -150,7 +151,7 @@ func (t *watchStream) sendObject(snap records.Snapshot, ref api.Ref, change view
 		}
 		return t.out.sendEncoded(strconv.FormatInt(t.revision, 10), event)
 	}
-	// It may have matched before its labels changed. Reporting the deletion of an object the client doesn't know does
+	// It may have matched before its labels changed. Reporting the deletion of an object that the client doesn't know does
 	// no harm.
 	if old, ok := change.Old.(*api.Object); ok && t.wanted.wants(*old) {
 		return t.send(api.WatchEvent{Type: api.WatchDelete, Object: bare})

@@ -18,7 +18,7 @@ type Contents struct {
 	keys     []string
 }
 
-// NewContents decodes the entries of a snapshot. It returns an error that names what can't be decoded.
+// NewContents decodes the entries of a snapshot. Its error names the entry that can't be decoded.
 func NewContents(entries map[string]store.Entry, revision int64) (*Contents, error) {
 	c := &Contents{revision: revision, records: make(map[string]view.Record, len(entries)),
 		keys: make([]string, 0, len(entries))}
@@ -55,12 +55,12 @@ func (c *Contents) Prefix(prefix string) iter.Seq[view.Record] {
 	}
 }
 
-// Index implements records.Reader: nothing is indexed.
+// Index implements records.Reader: there are no indexes.
 func (c *Contents) Index(string, string) iter.Seq[view.Record] {
 	return func(func(view.Record) bool) {}
 }
 
-// Since implements records.Reader: nothing is known of the past.
+// Since implements records.Reader: there is no history.
 func (c *Contents) Since(int64) (iter.Seq[view.Change], bool) { return nil, false }
 
 // Blobs returns the digests that the snapshot refers to, in order.

@@ -11,8 +11,8 @@ import (
 	"io"
 )
 
-// The sum at the end lies in a frame that zstd skips. Compression alone would not do: there are bits in its frames that
-// mean nothing when they change.
+// The checksum at the end is in a frame that zstd skips. The checksums of zstd's own frames would not do: some bits of
+// a frame aren't covered.
 const (
 	skippable  = 0x184D2A5E
 	trailerLen = 8 + sha256.Size
@@ -57,7 +57,7 @@ func newUnframed(in io.Reader) *unframed {
 }
 
 func (u *unframed) Read(p []byte) (int, error) {
-	// The last bytes stay in the buffer: they are read only once it is known that others follow.
+	// The last bytes stay in the buffer, since they may be the frame: they are read only once others follow.
 	ahead, err := u.in.Peek(u.in.Size())
 	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, err
@@ -72,7 +72,7 @@ func (u *unframed) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// finish reads what is left and compares the sum.
+// finish reads the rest and compares the checksum.
 func (u *unframed) finish() error {
 	if _, err := io.Copy(io.Discard, u); err != nil {
 		return err

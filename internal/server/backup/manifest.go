@@ -12,9 +12,9 @@ const Format = 1
 
 // The names of parts.
 const (
-	// Store is the part that holds the snapshot of the store.
+	// Store is the name of the part with the snapshot of the store.
 	Store = "state/snapshot.db"
-	// RootFolder holds files of the server's root, and BlobFolder blobs by the digits of their SHA-256.
+	// RootFolder is the folder of the server's files, and BlobFolder that of blobs, named by the digits of their SHA-256.
 	RootFolder = "root/"
 	BlobFolder = "blobs/sha256/"
 
@@ -22,20 +22,20 @@ const (
 	manifestName = "manifest.json"
 )
 
-// RootFiles are the files of a root that a backup holds, if they are there: keys, the token, and what the machine was
-// as a node, which its containers are tied to.
+// RootFiles are the files of a root that a backup holds, if they exist: keys, the token, and the identity of the
+// machine as a node, to which its containers are tied.
 var RootFiles = []string{"secret.key", "token", "node", "server", "runtime"}
 
-// partName matches the names that a part may have. Nothing else is read: a name can't lead out of a folder.
+// partName matches the valid names of parts. A part of another name is refused, so no name leads out of a folder.
 var partName = pattern.Lazy(`^(state/snapshot\.db|root/[a-z]+(\.[a-z]+)?|blobs/sha256/[0-9a-f]{64})$`)
 
-// Header says what a backup is of. It comes first.
+// Header describes a backup. It comes first.
 type Header struct {
 	// Format is the number of the format.
 	Format int `json:"format"`
 	// Tend is the version that wrote it.
 	Tend string `json:"tend"`
-	// Cluster is the uid of the cluster, Revision that of the store's snapshot, TakenAt when it was taken.
+	// Cluster is the uid of the cluster, Revision that of the store's snapshot, TakenAt its time.
 	Cluster  string    `json:"cluster"`
 	Revision int64     `json:"revision"`
 	TakenAt  time.Time `json:"takenAt"`
@@ -67,7 +67,7 @@ func (p Part) Blob() string {
 	return ""
 }
 
-// Manifest is all of a backup but the bytes of its parts. It comes last.
+// Manifest holds everything of a backup except the bytes of its parts. It comes last.
 type Manifest struct {
 	Header
 	Parts []Part `json:"parts"`

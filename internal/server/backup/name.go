@@ -28,8 +28,8 @@ func Name(cluster string, at time.Time, sealed bool) string {
 
 var named = pattern.Lazy(`^tend-([0-9a-f]+)-([0-9]{8}T[0-9]{6}Z)\.tar\.zst(\.age)?$`)
 
-// Superseded returns those of names that a retention of keep files deletes: the cluster's own backups but the newest
-// keep. Other names are never among them, and made, the backup that was just made, isn't either.
+// Superseded returns the names that a retention of keep files deletes: the cluster's own backups except the newest
+// keep. It never returns other names, nor made, the backup that was just made.
 func Superseded(names []string, cluster, made string, keep int) (out []string) {
 	var own []string
 	for _, name := range names {

@@ -18,7 +18,7 @@ import (
 // maxText bounds the entries that are read into memory.
 const maxText = 256 << 20
 
-// Each is called for every part of a backup, in order. What it gets is certain only once Read has returned without an
+// Each is called for every part of a backup, in order. The content is verified only once Read has returned without an
 // error.
 type Each func(header Header, name string, size int64, content io.Reader) error
 
@@ -102,7 +102,7 @@ func (r *reader) next() (*tar.Header, error) {
 	return entry, nil
 }
 
-// part passes a part on, and adds up its sum.
+// part passes a part on, and computes its checksum.
 func (r *reader) part(entry *tar.Header) error {
 	if !partName().MatchString(entry.Name) ||
 		slices.ContainsFunc(r.parts, func(p Part) bool { return p.Name == entry.Name }) {
@@ -123,7 +123,7 @@ func (r *reader) part(entry *tar.Header) error {
 	return nil
 }
 
-// end compares what came with the manifest.
+// end compares the parts read with the manifest.
 func (r *reader) end(entry *tar.Header) (manifest Manifest, err error) {
 	if err := r.readJSON(entry, &manifest); err != nil {
 		return manifest, err
@@ -149,7 +149,7 @@ func (r *reader) readJSON(entry *tar.Header, into any) error {
 	return nil
 }
 
-// summed adds up what is read. Its errors are ErrDamaged: they are the stream's.
+// summed computes the checksum of the stream while it is read. Its errors are ErrDamaged.
 type summed struct {
 	in  io.Reader
 	sum hash.Hash

@@ -31,7 +31,7 @@ func NewWriter(out io.Writer, header Header) (*Writer, error) {
 	return w, w.addJSON(headerName, header)
 }
 
-// Add writes a part of a known size. It returns an error if content has another one, and out's errors.
+// Add writes a part of a known size. It returns an error if content has another size, and out's errors.
 func (w *Writer) Add(name string, size int64, content io.Reader) error {
 	if !partName().MatchString(name) {
 		return fmt.Errorf("add %s: no such part", name)

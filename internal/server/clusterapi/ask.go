@@ -16,13 +16,13 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// revokeTime bounds what the end of a query may take.
+// revokeTime bounds the time for ending a query.
 const revokeTime = 5 * time.Second
 
-// Ask asks the operator of an object's cluster for the output of its pods, and waits for the answer. Of q it reads the
-// choice of pods and lines. token is the name of the access token that asks; empty for the server's own, or its socket.
-// The query is in the store, so that the operator may get it from any server and answer to
-// any other; if this server dies, so does the request, and the query ends with its lease.
+// Ask asks the operator of an object's cluster for the output of its pods, and waits for the answer. q selects pods and
+// lines. token is the name of the access token of the caller; empty for the server's own token or its socket. The query
+// is in the store, so that the operator may get it from any server and answer to any other. If this server dies, the
+// request fails and the query ends with its lease.
 func (h *Handler) Ask(ctx context.Context, token string, ref api.Ref, q pull.Query) (pull.Answer, error) {
 	if err := CheckQuery(q); err != nil {
 		return pull.Answer{}, err
@@ -64,7 +64,8 @@ func (h *Handler) Ask(ctx context.Context, token string, ref api.Ref, q pull.Que
 	return h.awaitAnswer(ctx, s, name, q.ID)
 }
 
-// askable returns the cluster whose operator can be asked about an object, or why none can.
+// askable returns the cluster whose operator can be asked about an object, or an error with the reason why it can't be
+// asked.
 func askable(s records.Snapshot, ref api.Ref) (string, error) {
 	object := s.Object(ref)
 	if !object.Exists() {
@@ -94,7 +95,7 @@ func askable(s records.Snapshot, ref api.Ref) (string, error) {
 	return name, nil
 }
 
-// enter counts a query in before anything is written for it: the stored ones, which askable counts, come later.
+// enter counts a query that isn't in the store yet; askable counts the stored ones later.
 func (h *Handler) enter(cluster, token string) (leave func(), err error) {
 	part := func() {}
 	if token != "" {
@@ -162,7 +163,7 @@ func (h *Handler) unseal(sealed []byte) (answer pull.Answer, err error) {
 	return answer, nil
 }
 
-// end ends a query. One that can't be ended ends with its lease.
+// end ends a query. If that fails, the query ends with its lease.
 func (h *Handler) end(ctx context.Context, lease store.LeaseID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), revokeTime)
 	defer cancel()

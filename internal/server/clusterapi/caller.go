@@ -26,7 +26,7 @@ type callerKey struct{}
 // handler answers a request of a cluster, from a snapshot that is fresh.
 type handler func(r *http.Request, by *caller, s records.Snapshot) (any, error)
 
-// known lets requests pass that come with a cluster's token.
+// known passes on requests with a cluster's token, and refuses all others.
 func (h *Handler) known(next handler) func(*http.Request) (any, error) {
 	return func(r *http.Request) (any, error) {
 		token := bearer(r)
@@ -59,7 +59,7 @@ func (h *Handler) known(next handler) func(*http.Request) (any, error) {
 	}
 }
 
-// note lets the audit say who makes a request.
+// note adds the caller of a request to its audit.
 func note(r *http.Request, by caller) {
 	if asked, ok := r.Context().Value(callerKey{}).(*caller); ok {
 		*asked = by
@@ -79,7 +79,8 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// find returns the cluster that a token is of. A cluster that is being deleted, or was declared again since, has none.
+// find returns the cluster that a token belongs to. The tokens of a cluster end when it is deleted, also if it is
+// declared again.
 func (h *Handler) find(s records.Snapshot, hash string) (*caller, clusterjob.Grant) {
 	for object := range s.Objects(api.KindCluster) {
 		access := accessOf(s, object)
@@ -90,7 +91,8 @@ func (h *Handler) find(s records.Snapshot, hash string) (*caller, clusterjob.Gra
 	return nil, clusterjob.Refused
 }
 
-// accessOf returns the tokens of a cluster; nil if there are none for this object of the name.
+// accessOf returns the tokens of a cluster; nil if there are none for this object, or only for an earlier one of the
+// name.
 func accessOf(s records.Snapshot, object records.Read[api.Object]) *api.ClusterAccess {
 	access := s.ClusterAccess(object.Value.Name)
 	if !access.Exists() || access.Value.UID != object.Value.Metadata.UID || object.Value.Metadata.Deleting() {
@@ -113,10 +115,10 @@ func (h *Handler) firstUse(s records.Snapshot, by *caller) (*records.Txn, error)
 	return txn.If(key, access.Modified).Put(key, clusterjob.Use(*access.Value)), nil
 }
 
-// maxTries bounds how often a change is decided again because another one came first.
+// maxTries bounds how often a change is decided again after a conflict.
 const maxTries = 20
 
-// change commits what decide returns, from a snapshot that is fresh, and returns one that shows it.
+// change commits the result of decide for a fresh snapshot, and returns a snapshot that shows the commit.
 func (h *Handler) change(
 	ctx context.Context, s records.Snapshot, decide func(records.Snapshot) (*records.Txn, error),
 ) (records.Snapshot, error) {
@@ -137,7 +139,7 @@ func (h *Handler) change(
 	return s, &failure{http.StatusServiceUnavailable, "Busy", "others keep changing the same; send it again", time.Second}
 }
 
-// touch records that a cluster was heard of, if that is worth a write. A failed write doesn't refuse the request.
+// touch records the contact of a cluster, unless a recent one is recorded. A failed write doesn't refuse the request.
 func (h *Handler) touch(r *http.Request, by *caller, s records.Snapshot, conditions []pull.Condition) {
 	_, err := h.change(r.Context(), s, func(s records.Snapshot) (*records.Txn, error) {
 		return h.heard(s, records.NewTxn("cluster.contact"), by, r.UserAgent(), conditions), nil
@@ -148,7 +150,7 @@ func (h *Handler) touch(r *http.Request, by *caller, s records.Snapshot, conditi
 	}
 }
 
-// heard adds to a transaction that a cluster was heard of.
+// heard adds the contact of a cluster to a transaction.
 func (h *Handler) heard(
 	s records.Snapshot, txn *records.Txn, by *caller, operator string, conditions []pull.Condition,
 ) *records.Txn {

@@ -66,7 +66,7 @@ func write(w http.ResponseWriter, status int, value any) {
 	_ = json.NewEncoder(w).Encode(value)
 }
 
-// read decodes the body of a request; fields that are not known are ignored.
+// read decodes the body of a request; it ignores unknown fields.
 func read(r *http.Request, into any) error {
 	err := json.NewDecoder(r.Body).Decode(into)
 	var tooLarge *http.MaxBytesError
@@ -76,7 +76,7 @@ func read(r *http.Request, into any) error {
 	return invalid("InvalidJSON", "the body can't be read: %s", err)
 }
 
-// addressOf returns where a request comes from, without the port.
+// addressOf returns the address of a request's client, without the port.
 func addressOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

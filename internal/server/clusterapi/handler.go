@@ -30,12 +30,12 @@ type Options struct {
 	Seal, Open func([]byte) ([]byte, error)
 	// Fresh returns a snapshot at least as new as every commit made before the call.
 	Fresh func(ctx context.Context) (records.Snapshot, error)
-	// MAC is a keyed hash of the servers: the credentials of clusters are made with it.
+	// MAC is the servers' keyed hash, with which they make the credentials of clusters.
 	MAC func(plain []byte) string
-	// Paused returns why nothing may be changed at the moment. Default: it is never paused.
+	// Paused returns the reason why changes are refused at the moment, or "". Default: changes are never refused.
 	Paused func() string
-	// Audit records a call that changes what a cluster authenticates with, Foreign one without a token that counts.
-	// Default: nothing is recorded.
+	// Audit records a call that changes a cluster's credentials, Foreign one without a valid token. Default: nothing is
+	// recorded.
 	Audit, Foreign func(data api.AuditData)
 	// Now is the clock. Default time.Now.
 	Now    func() time.Time
@@ -47,9 +47,10 @@ type Handler struct {
 	Options
 	mux    *http.ServeMux
 	limits *limits
-	// registering are the places of those that have no credential yet.
+	// registering limits the callers that have no credential yet.
 	registering *limit.Places
-	// waiting counts the requests for jobs of a cluster, asking the queries to its operator, askers those of a token.
+	// waiting counts, per cluster, the requests that wait for jobs, asking the queries to its operator, and askers, per
+	// token, the token's queries.
 	waiting, asking, askers *waiting
 	sent                    *sentQueries
 }
@@ -91,14 +92,14 @@ func New(o Options) *Handler {
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
 
-// answer answers with what a function returns: a value, nothing (204), or an error.
+// answer writes the result of a function: a value, nothing (204), or an error.
 func (h *Handler) answer(handle func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		began, asked, id := h.Now(), &caller{}, rand.Text()
 		r = r.WithContext(context.WithValue(r.Context(), callerKey{}, asked))
 		w.Header().Set("X-Request-Id", id)
 		r.Body = http.MaxBytesReader(w, r.Body, pull.MaxBody)
-		if r.URL.Path == pull.RegisterPath { // anyone may ask
+		if r.URL.Path == pull.RegisterPath { // open to anyone
 			r.Body = http.MaxBytesReader(w, r.Body, boundary.MaxJoin)
 			// it fails where there is no connection
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(boundary.JoinTime))
@@ -107,7 +108,7 @@ func (h *Handler) answer(handle func(*http.Request) (any, error)) http.HandlerFu
 		status := http.StatusOK
 		switch {
 		case r.Context().Err() != nil:
-			return // nobody reads an answer
+			return // the client has left
 		case err != nil:
 			status = h.fail(w, r, err)
 		case value == nil:
@@ -120,7 +121,7 @@ func (h *Handler) answer(handle func(*http.Request) (any, error)) http.HandlerFu
 	}
 }
 
-// checked calls handle unless the request is refused whatever it asks for.
+// checked calls handle, unless the request must be refused whatever it requests.
 func (h *Handler) checked(r *http.Request, handle func(*http.Request) (any, error)) (any, error) {
 	if why := h.Paused(); why != "" {
 		return nil, &failure{http.StatusServiceUnavailable, "Paused", why, time.Minute}
@@ -138,7 +139,7 @@ func accepts(contentType string) bool {
 	return strings.EqualFold(kind, pull.MediaType) || strings.EqualFold(kind, "application/json")
 }
 
-// audit records calls about credentials, and those that were refused for theirs.
+// audit records calls about credentials, and calls refused for theirs.
 func (h *Handler) audit(r *http.Request, asked *caller, status int, began time.Time) {
 	data := api.AuditData{
 		Method: r.Method, Path: r.URL.Path[:min(len(r.URL.Path), 256)], Actor: addressOf(r), Status: status,

@@ -23,11 +23,11 @@ const (
 	maxDelivered = 500
 	maxJobBytes  = 4 << 20
 	maxWaiting   = 4
-	// lookEvery is the time after which a waiting request looks for jobs even without a change.
+	// lookEvery is the interval at which a waiting request searches for jobs even without a change.
 	lookEvery = time.Minute
 )
 
-// jobs answers with the jobs and queries of a cluster that are due, as soon as there are any, or with none when the
+// jobs answers with the jobs and queries of a cluster that are due. It waits for some, and answers with none if the
 // wait is over.
 func (h *Handler) jobs(r *http.Request, by *caller, s records.Snapshot) (any, error) {
 	wait, err := waitOf(r)
@@ -54,8 +54,8 @@ func (h *Handler) jobs(r *http.Request, by *caller, s records.Snapshot) (any, er
 		if next.IsZero() || !again.IsZero() && again.Before(next) {
 			next = again
 		}
-		resume = false            // what is acknowledged while this request waits is another's
-		h.await(ctx, s, by, next) // that a request waits says nothing of its operator: the link may have been cut since
+		resume = false            // later on, unfinished jobs may have been acknowledged to another request
+		h.await(ctx, s, by, next) // not a sign of the operator: the link may have been cut since
 	}
 }
 
@@ -101,7 +101,7 @@ func (h *Handler) await(ctx context.Context, s records.Snapshot, by *caller, nex
 	}
 }
 
-// untilNext returns how long to wait for an instant; very long if it is zero.
+// untilNext returns the duration until an instant; a very long one if it is zero.
 func (h *Handler) untilNext(next time.Time) time.Duration {
 	if next.IsZero() {
 		return time.Hour
@@ -121,8 +121,8 @@ func waitOf(r *http.Request) (time.Duration, error) {
 	return min(time.Duration(n)*time.Second, pull.MaxWait), nil
 }
 
-// dueJobs returns the jobs that are due, instances before operations, oldest first; else when the next one may be. To
-// resume makes those due that are unfinished.
+// dueJobs returns the jobs that are due, instances before operations, oldest first; if there are none, the time at
+// which the next one may be. With resume, unfinished jobs are due too.
 func dueJobs(s records.Snapshot, name string, now time.Time, resume bool) (due []pull.Job, next time.Time) {
 	var jobs []*api.ClusterJob
 	for _, read := range s.ClusterJobs(name) {
@@ -148,7 +148,7 @@ func dueJobs(s records.Snapshot, name string, now time.Time, resume bool) (due [
 	return due, next
 }
 
-// sent returns a job as its operator gets it.
+// sent returns a job in the form in which its operator gets it.
 func sent(job *api.ClusterJob) pull.Job {
 	return pull.Job{
 		ID: job.ID, Kind: job.Action, Payload: job.Payload, IdempotencyKey: job.Key, CreatedAt: job.CreatedAt,
@@ -157,7 +157,7 @@ func sent(job *api.ClusterJob) pull.Job {
 	}
 }
 
-// delivered answers with jobs that are done, behind the id of one: the operator compares the cluster with them.
+// delivered answers with finished jobs whose ids follow the given one: the operator compares the cluster with them.
 func (h *Handler) delivered(r *http.Request, by *caller, s records.Snapshot) (any, error) {
 	after := r.URL.Query().Get(pull.AfterParameter)
 	var jobs []*api.ClusterJob
@@ -178,7 +178,7 @@ func (h *Handler) delivered(r *http.Request, by *caller, s records.Snapshot) (an
 	return answer, nil
 }
 
-// waiting counts the requests that wait, by who or what may have so many at most.
+// waiting counts the waiting requests by a name, such as a cluster's, and limits them.
 type waiting struct {
 	most  int
 	mu    sync.Mutex
@@ -187,7 +187,7 @@ type waiting struct {
 
 func newWaiting(most int) *waiting { return &waiting{most: most, count: map[string]int{}} }
 
-// enter counts a request in; it is false if there are too many.
+// enter counts a request; ok is false if there are too many.
 func (w *waiting) enter(name string) (leave func(), ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

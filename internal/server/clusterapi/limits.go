@@ -26,7 +26,7 @@ func newLimits(now func() time.Time) *limits {
 	}
 }
 
-// busy counts a request of a cluster for a path, and returns the time it has to wait; 0 if it may be answered.
+// busy counts a request of a cluster for a path, and returns the time that it must wait; 0 if it may be answered.
 func (l *limits) busy(name, path string) time.Duration {
 	if path == pull.EventsPath {
 		return l.events.Ask(name)

@@ -16,9 +16,9 @@ import (
 
 // The bounds of queries, and of the words in an answer.
 const (
-	// maxQueries is the most queries of a cluster without an answer, maxTokenQueries that of an access token among them.
+	// maxQueries limits the unanswered queries of a cluster, maxTokenQueries those of one access token among them.
 	maxQueries, maxTokenQueries = 8, 2
-	// sendAgain is the time after which a query without an answer is sent again: the operator may not have got it.
+	// sendAgain is the time after which an unanswered query is sent again: the operator may not have received it.
 	sendAgain = 10 * time.Second
 	maxNotes  = 20
 	maxNote   = 500
@@ -30,7 +30,8 @@ type sentQueries struct {
 	at map[string]time.Time
 }
 
-// due returns the queries to send now, and notes that they are sent; else when the next one may be.
+// due returns the queries to send now, and records them as sent; if there are none, the time at which the next one may
+// be due.
 func (q *sentQueries) due(all []records.Read[records.ClusterQuery], now time.Time) (due []pull.Query, next time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -56,7 +57,7 @@ func (q *sentQueries) due(all []records.Read[records.ClusterQuery], now time.Tim
 	return due, next
 }
 
-// answerQuery stores the answer to a query of the cluster, encrypted, for the server that asks.
+// answerQuery stores the answer to a query, encrypted, for the server that asked it.
 func (h *Handler) answerQuery(r *http.Request, by *caller, s records.Snapshot) (any, error) {
 	r.Body = http.MaxBytesReader(nil, r.Body, pull.MaxAnswer)
 	var answer pull.Answer
@@ -100,7 +101,7 @@ func (h *Handler) seal(answer pull.Answer) ([]byte, error) {
 // resourceName matches the names of pods and containers.
 var resourceName = pattern.Lazy(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 
-// check refuses an answer that no operator gives: what it has is shown to people.
+// check refuses an answer that no operator would send, since its text is shown to people.
 func check(answer pull.Answer) error {
 	if len(answer.Outputs) > pull.MaxOutputs || len(answer.Notes) > maxNotes {
 		return invalid("InvalidAnswer", "%d outputs and %d notes, at most %d and %d", len(answer.Outputs),

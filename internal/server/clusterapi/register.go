@@ -24,8 +24,8 @@ func (h *Handler) Invite(
 	return h.invite(ctx, name, life, func(stored *api.ClusterAccess, _ string) *api.ClusterAccess { return stored })
 }
 
-// InviteWithNewKeys replaces what a cluster checks jobs and approvals with, and makes the registration token that the
-// new keys come with. Those that its operator has count until it has registered with that.
+// InviteWithNewKeys replaces the keys with which a cluster checks jobs and approvals, and makes a registration token
+// for the new keys. The operator's present keys stay valid until it has registered with that token.
 func (h *Handler) InviteWithNewKeys(
 	ctx context.Context, name string, life time.Duration,
 ) (token string, ends time.Time, err error) {
@@ -61,8 +61,8 @@ func (h *Handler) invite(ctx context.Context, name string, life time.Duration,
 	return token, ends, nil
 }
 
-// Keys returns what an operator checks jobs and approvals with that registers now: the newest alone. Until then jobs
-// are signed with the key that it has too.
+// Keys returns the newest keys, with which a newly registering operator checks jobs and approvals. Until then jobs are
+// signed with the key that the operator has.
 func (h *Handler) Keys(ctx context.Context, name string) (jobs, approvals string, err error) {
 	s, err := h.Fresh(ctx)
 	if err != nil {
@@ -75,8 +75,8 @@ func (h *Handler) Keys(ctx context.Context, name string) (jobs, approvals string
 	return pull.PublicKeys(clusterjob.JobKeys(h.MAC, *access)[0]), clusterjob.NewestApprovalSecret(h.MAC, *access), nil
 }
 
-// register gives an operator its credential. Until that was used once, asking again gives the same one, so an answer
-// that got lost does no harm.
+// register gives an operator its credential. Until the credential was used once, a repeated request gets the same one,
+// so a lost answer does no harm.
 func (h *Handler) register(r *http.Request) (any, error) {
 	if wait := h.limits.refused(addressOf(r)); wait > 0 {
 		return nil, &failure{http.StatusTooManyRequests, "TooManyRequests", "too many requests with wrong tokens", wait}
@@ -141,7 +141,7 @@ func (h *Handler) invited(s records.Snapshot, hash string) (records.Read[api.Obj
 	return records.Read[api.Object]{}, nil
 }
 
-// rotate gives an operator another token; the one that it came with stays valid for a day.
+// rotate gives an operator another token. The token of the request stays valid for a day.
 func (h *Handler) rotate(r *http.Request, by *caller, s records.Snapshot) (any, error) {
 	token := clusterjob.CredentialPrefix + rand.Text()
 	_, err := h.change(r.Context(), s, func(s records.Snapshot) (*records.Txn, error) {

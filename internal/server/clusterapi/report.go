@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// acknowledge records that the operator has taken a job: it is not sent again before its lease is over.
+// acknowledge records that the operator has accepted a job: it is not sent again before its lease is over.
 func (h *Handler) acknowledge(r *http.Request, by *caller, s records.Snapshot) (any, error) {
 	return nil, h.report(r, by, s, "cluster.ack", clusterjob.Acknowledge)
 }
@@ -28,7 +28,7 @@ func (h *Handler) status(r *http.Request, by *caller, s records.Snapshot) (any, 
 		})
 }
 
-// result records what came of a job.
+// result records the result of a job.
 func (h *Handler) result(r *http.Request, by *caller, s records.Snapshot) (any, error) {
 	var result pull.Result
 	if err := read(r, &result); err != nil {
@@ -47,7 +47,7 @@ func (h *Handler) result(r *http.Request, by *caller, s records.Snapshot) (any, 
 		})
 }
 
-// report stores what the operator says of a job.
+// report stores the operator's report on a job.
 func (h *Handler) report(r *http.Request, by *caller, s records.Snapshot, site string,
 	take func(*api.ClusterReport, api.ClusterJob, time.Time) (api.ClusterReport, clusterjob.Verdict),
 ) error {
@@ -75,7 +75,7 @@ func (h *Handler) report(r *http.Request, by *caller, s records.Snapshot, site s
 	return err
 }
 
-// events records what happened in a cluster. Events of objects that are not the cluster's are passed over.
+// events records the events of a cluster. It skips events of objects that are not the cluster's.
 func (h *Handler) events(r *http.Request, by *caller, s records.Snapshot) (any, error) {
 	var batch pull.Events
 	if err := read(r, &batch); err != nil {
@@ -89,7 +89,7 @@ func (h *Handler) events(r *http.Request, by *caller, s records.Snapshot) (any, 
 	return nil, err
 }
 
-// take returns what a batch of events changes: each object's report once.
+// take returns the changes of a batch of events: each object's report once.
 func (h *Handler) take(s records.Snapshot, by *caller, operator string, events []pull.Event) *records.Txn {
 	txn := records.NewTxn("cluster.events")
 	reports := map[api.Ref]*api.ClusterReport{}

@@ -74,13 +74,13 @@ type Effects struct {
 	// digest.
 	Call func(ctx context.Context, r webhook.Request) webhook.Answer
 	Blob func(digest string) ([]byte, error)
-	// Load returns what pods used since the last call; Scale sets the replicas of a deployment by the verbs, and commits
-	// through the term.
+	// Load returns the resource usage of pods since the last call; Scale sets the replicas of a deployment by the verbs,
+	// and commits within the term.
 	Load  func(ctx context.Context, tasks []string) []autoscaler.Sample
 	Scale func(ctx context.Context, term records.Committer, of autoscaler.Deployment, replicas int) error
-	// Sinks says what sinks read and how they send.
+	// Sinks describes what sinks read and how they send.
 	Sinks sink.Options
-	// Sources fetches and applies what syncs name. Default: syncs are stored, and nothing is done about them.
+	// Sources fetches and applies the sources of syncs. Default: syncs are stored but ignored.
 	Sources syncs.Sources
 	// Delivered counts attempts to call a webhook by their outcome, Scaled changes of replicas by their direction.
 	Delivered, Scaled func(what string)

@@ -13,26 +13,26 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// ElectionTTL is the time for which the controllers of a server that vanished belong to it: another one claims them
-// then.
+// ElectionTTL is the time for which a vanished server keeps its claim on the controllers; then another server may claim
+// them.
 const ElectionTTL = 6 * time.Second
 
-// electTime bounds one attempt to claim the controllers, and giving a claim back.
+// electTime bounds one attempt to claim the controllers, and the release of a claim.
 const electTime = 5 * time.Second
 
 // ErrHeld is the error of a claim while another server has the controllers.
 var ErrHeld = errors.New("another server has the controllers")
 
-// Candidate is a server among several over one store.
+// Candidate is a server that competes with others for the controllers of one store.
 type Candidate struct {
 	Store store.Store
-	// Name is the server's: the id of its terms begins with it.
+	// Name is the server's name; the id of its terms begins with it.
 	Name string
-	// Alone reports whether no other process can have the store: then what holds the controllers is gone.
+	// Alone reports whether no other process can have the store: then the process that holds the controllers has ended.
 	Alone func() bool
 }
 
-// Leader returns the name of the server that an election key's value is of; empty if it has none.
+// Leader returns the server's name in the value of the election key, or "".
 func Leader(value any) string {
 	id, _ := value.([]byte)
 	name, _, found := strings.Cut(string(id), leaderMark)
@@ -42,7 +42,7 @@ func Leader(value any) string {
 	return name
 }
 
-// leaderMark separates a server's name from what is random of a term's id.
+// leaderMark separates a server's name from the random part of a term's id.
 const leaderMark = " "
 
 // Claim claims the controllers once. The claim is bound to a lease, which the term keeps alive until it ends. It
@@ -54,7 +54,7 @@ func (c Candidate) Claim(ctx context.Context) (*Term, error) {
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("claim the controllers: %w", err)
 	}
-	// A claim without a lease is that of a server that had the store to itself.
+	// A claim without a lease was made by a server that had the store to itself.
 	if before.Lease != 0 && !c.Alone() {
 		return nil, ErrHeld
 	}
@@ -69,7 +69,7 @@ func (c Candidate) Claim(ctx context.Context) (*Term, error) {
 		Do: []store.Op{{Key: ElectionKey, Value: id, Lease: lease}},
 	})
 	if err != nil {
-		giveBack(ctx, c.Store, lease) // a claim that is applied late ends with it
+		giveBack(ctx, c.Store, lease) // the lease ends a claim that is applied late
 		if errors.Is(err, store.ErrConflict) {
 			return nil, ErrHeld
 		}
@@ -81,15 +81,15 @@ func (c Candidate) Claim(ctx context.Context) (*Term, error) {
 	return t, nil
 }
 
-// giveBack ends a lease; one that can't be ended ends by itself.
+// giveBack ends a lease. If that fails, the lease expires.
 func giveBack(ctx context.Context, s store.Store, lease store.LeaseID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), electTime)
 	defer cancel()
 	_ = s.Revoke(ctx, lease)
 }
 
-// keep renews the claim's lease until the term is lost or ends. A lease that could not be renewed in time loses the
-// term, before another server can have begun one.
+// keep renews the claim's lease until the term is lost or ends. If a renewal doesn't succeed in time, the term counts
+// as lost before another server can have begun one.
 func (t *Term) keep(renewed time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.keeping.Go(func() {
@@ -121,7 +121,7 @@ func (t *Term) renewLease(ctx context.Context, renewed time.Time) error {
 	}
 }
 
-// keepAlive renews the lease once, within what is left of it.
+// keepAlive renews the lease once, within its remaining time.
 func (t *Term) keepAlive(ctx context.Context, renewed time.Time) error {
 	ctx, cancel := context.WithDeadline(ctx, renewed.Add(ElectionTTL*5/6))
 	defer cancel()
@@ -131,7 +131,7 @@ func (t *Term) keepAlive(ctx context.Context, renewed time.Time) error {
 // End gives the controllers back, for another server to claim. The term must not be used afterwards.
 func (t *Term) End(ctx context.Context) {
 	if t.release == nil {
-		return // the claim of a server that has the store to itself stays
+		return // the claim of a server that has the store to itself doesn't expire
 	}
 	t.release()
 	t.keeping.Wait()

@@ -24,15 +24,17 @@ type Options struct {
 	View *view.View
 	// Sealer encrypts environments.
 	Sealer control.Sealer
-	// Changes names the fields in which a release differs from the one before. Default: releases record none.
+	// Changes names the fields in which a release differs from the one before. Default: releases record no fields.
 	Changes func(before, after api.Release) []string
 	Effects
 	// ReplicasHolder returns the field manager other than a person that sets the replicas of an object; see
 	// autoscaler.Options.
 	ReplicasHolder func(object api.Object) string
-	// NodeTimeout bounds the time that a node goes without a heartbeat; AutoscaleInterval how often load is measured.
+	// NodeTimeout bounds the time without a heartbeat before a node is lost; AutoscaleInterval is the interval between two
+	// measurements of load.
 	NodeTimeout time.Duration
-	// NodeGather says how long before the end of NodeTimeout a heartbeat ends; see nodeapi.Gather. Default all of it.
+	// NodeGather is the time between the end of a heartbeat and the end of NodeTimeout; see nodeapi.Gather. Default:
+	// NodeTimeout.
 	NodeGather time.Duration
 	// FormerLeader is owner.Liveness's.
 	FormerLeader      func() time.Time
@@ -44,7 +46,7 @@ type Options struct {
 	// Metrics and Watchers may be nil.
 	Metrics  *reconciler.Metrics
 	Watchers *watcher.Metrics
-	// Tracer exports traces. Default: nothing does.
+	// Tracer exports traces. Default: no traces.
 	Tracer *tracing.Tracer
 	// Now is the clock; default time.Now.
 	Now func() time.Time
@@ -53,13 +55,12 @@ type Options struct {
 // Plane runs controllers, one term at a time. Create it with New.
 type Plane struct {
 	Options
-	// snapshot returns the newest snapshot of the store, and make the controllers of a term: tests put what panics into
-	// them.
+	// snapshot returns the newest snapshot of the store, and make the controllers of a term. Tests replace make to add
+	// controllers that panic.
 	snapshot func() records.Snapshot
 	make     func(commits records.Committer) []control.Controller
 	previews map[api.Kind]control.Previewer
-	// liveness is shared by the controllers of a term, and by those that preview: a dry run must see the same nodes
-	// lost.
+	// liveness is shared by the controllers of a term and their previews: a dry run must regard the same nodes as lost.
 	liveness *owner.Liveness
 	ready    chan struct{}
 	once     sync.Once
@@ -100,8 +101,8 @@ type readOnly struct{}
 // Commit implements records.Committer.
 func (readOnly) Commit(context.Context, store.Txn) (int64, error) { return 0, errReadOnly }
 
-// Preview returns what the controller of an object would do with it; nothing if no controller previews its kind. It
-// needs no term.
+// Preview returns the actions that an object's controller would take; none if its kind has no preview. It needs no
+// term.
 func (p *Plane) Preview(snapshot records.Snapshot, object api.Object) ([]api.PlannedAction, error) {
 	previewer, ok := p.previews[object.Kind]
 	if !ok {
@@ -133,7 +134,7 @@ func (p *Plane) Run(ctx context.Context, term *Term) error {
 		notify = append(notify, func(snapshot records.Snapshot, change view.Change) {
 			affected := func() error { work.Enqueue(c.Affected(snapshot, change)...); return nil }
 			_ = recovery.Call(affected, "controller", c.Name(), "store_key",
-				change.Key) // the next pass finds what it missed
+				change.Key) // the next pass finds what a lost change would have queued
 		})
 	}
 	group := reconciler.NewGroup(reconciler.GroupOptions{}, members...)

@@ -22,20 +22,20 @@ var ErrDeposed = errors.New("another server took over the controllers")
 // Term is the time in which this process may write as a controller. Every commit compares the election key, so that a
 // process that lost it can write nothing.
 //
-// The same comparison settles unknown outcomes: Settle writes the key again, and a commit that was sent before and not
-// applied yet then compares a revision that is gone.
+// The same comparison settles unknown outcomes: Settle writes the key again, and a commit sent before that was not
+// applied yet then compares an outdated revision.
 type Term struct {
 	store.Store
 	// id is the key's value.
 	id []byte
-	// inherited is set if the key was another process's, whose own late claim may still overwrite it.
+	// inherited is set if another process made the claim: a late claim of that process may still overwrite it.
 	inherited bool
 	// began is the revision of the claim.
 	began int64
 	// held is the revision of the key that commits compare.
 	held atomic.Int64
-	// renewing has one place, which is taken while held may be about to change. Waiting for it ends with the caller's
-	// context: the store may take long to answer the holder.
+	// renewing is a lock, taken while held may be about to change. Waiting for it ends with the caller's context: the
+	// holder may wait long for the store.
 	renewing chan struct{}
 	// lost is closed once another process holds the key.
 	lost chan struct{}
@@ -52,10 +52,10 @@ func newTerm(s store.Store, id []byte, held int64) *Term {
 	return t
 }
 
-// Begin claims the controllers of a store that no other process can have: see Candidate for several servers. The only
-// member of an embedded store waits for no other process: one that opened the data dir before is gone. The claim
-// compares the claim it replaces. So a claim whose outcome stayed unknown can't be applied late, over the claim of a
-// later process.
+// Begin claims the controllers of a store that no other process can have; for several servers see Candidate. The only
+// member of an embedded store waits for no other process: the one that opened the data dir before has ended. The claim
+// compares the claim that it replaces, so a claim with an unknown outcome can't be applied later over that of a later
+// process.
 func Begin(ctx context.Context, s store.Store) (*Term, error) {
 	before, err := s.Get(ctx, ElectionKey)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -120,7 +120,7 @@ func (t *Term) renew(ctx context.Context) error {
 
 func (t *Term) renewed() { <-t.renewing }
 
-// observe checks the election key's value at a revision: a term without anything to commit ends too.
+// observe checks the election key's value at a revision, so that a term without commits of its own also ends.
 func (t *Term) observe(value any, revision int64) {
 	id, ok := value.([]byte)
 	if gone := !ok && t.lease != 0; revision > t.began && (gone || ok && string(id) != string(t.id)) {
@@ -163,17 +163,17 @@ func (t *Term) Settle(ctx context.Context) (int64, error) {
 	case !errors.Is(err, store.ErrConflict):
 		return 0, err
 	}
-	// An earlier Settle got no answer and was applied: that settles what was sent before it, under the old revision.
+	// An earlier Settle got no answer but was applied: that settles everything sent before it, under the old revision.
 	if err := t.adopt(ctx); err != nil {
 		return 0, err
 	}
 	return t.held.Load(), nil
 }
 
-// adopt sets held to the key's newest revision if it is still this process's key. It requires renewing.
+// adopt sets held to the key's newest revision if the key is still this process's. It requires renewing.
 func (t *Term) adopt(ctx context.Context) error {
 	entry, err := t.Get(ctx, ElectionKey)
-	if errors.Is(err, store.ErrNotFound) { // its lease has ended
+	if errors.Is(err, store.ErrNotFound) { // the lease has ended
 		t.lose()
 		return ErrDeposed
 	}

@@ -32,8 +32,8 @@ func ofRefusal(refused *membership.RefusalError) error {
 	return refusedServer(refused.Why, refused.Next)
 }
 
-// admit adds another server to the store's, without a vote yet, and gives it what it needs. All is checked before
-// anything is changed.
+// admit adds another server to the store's members, without a vote yet, and returns what that server needs. It checks
+// everything before it changes anything.
 func (d *daemon) admit(ctx context.Context, a join.Applicant, who join.Server) (given join.Admission, err error) {
 	if err := d.checkApplicant(ctx, a, who); err != nil {
 		return given, err
@@ -68,7 +68,7 @@ func (d *daemon) admit(ctx context.Context, a join.Applicant, who join.Server) (
 	return given, nil
 }
 
-// checkApplicant refuses a server that can't join, for a reason that is known now.
+// checkApplicant refuses a server for the reasons that can be known before it joins.
 func (d *daemon) checkApplicant(ctx context.Context, a join.Applicant, who join.Server) error {
 	if _, _, err := d.mayUse(ctx, a); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (d *daemon) versions() []string {
 	return out
 }
 
-// mayJoin returns an error if a server is in the way of one that joins; etcd.ErrMember if it is not for long.
+// mayJoin returns an error if an existing server prevents another from joining; etcd.ErrMember if that will end soon.
 func mayJoin(servers []membership.Server, who join.Server) error {
 	as, state, holder := membership.Asked(servers, who.Name, who.URL)
 	_, refused := membership.Decide(as, state, membership.Subject{Server: who.Name, Address: who.URL, Holder: holder})
@@ -127,8 +127,8 @@ func mayJoin(servers []membership.Server, who join.Server) error {
 	return ofRefusal(refused)
 }
 
-// serverList returns the servers as the members of the store know them. Over an external etcd, which has no members,
-// they are those that run, and those that have one of the nodes: they may be off.
+// serverList returns the servers by the store's members. An external etcd has no members: the servers are then those
+// that run, and those that one of the nodes belongs to, which may be off.
 func (d *daemon) serverList(nodes ...membership.Node) (out []membership.Server) {
 	if d.etcd == nil {
 		out = append(out, membership.Server{Name: d.Name, Voting: true})
@@ -181,10 +181,10 @@ func (d *daemon) addServer(ctx context.Context, who join.Server) error {
 	return err
 }
 
-// reachTime bounds how long a server that joins may take to answer at its address.
+// reachTime bounds the wait for a joining server to answer at its address.
 const reachTime = 5 * time.Second
 
-// reaches returns an error if a server that joins doesn't answer where the others are to reach its store.
+// reaches returns an error if a joining server doesn't answer at the address of its store.
 func (d *daemon) reaches(ctx context.Context, who join.Server) error {
 	if who.Echo == "" || d.external != nil {
 		return nil
@@ -209,7 +209,7 @@ func (d *daemon) reaches(ctx context.Context, who join.Server) error {
 	return nil
 }
 
-// nameOf returns the name of a member, or what stands for it until it has started.
+// nameOf returns the name of a member, or its address until it has started.
 func nameOf(m etcd.Member) string {
 	if m.Name == "" {
 		return idOf(m)

@@ -41,8 +41,8 @@ func (d *daemon) backUp(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// takeBackup writes a backup of the cluster to w. The first byte is written once all that it will hold is known: an
-// error before leaves w untouched.
+// takeBackup writes a backup of the cluster to w. It writes the first byte once the whole content is known: an earlier
+// error leaves w untouched.
 func (d *daemon) takeBackup(ctx context.Context, w io.Writer) (backup.Manifest, error) {
 	if !d.backups.taking.TryLock() {
 		return backup.Manifest{}, &api.Problem{Status: http.StatusConflict, Detail: "another backup is being taken",
@@ -69,7 +69,7 @@ func (d *daemon) takeBackup(ctx context.Context, w io.Writer) (backup.Manifest, 
 	return d.writeBackup(ctx, w, spool, contents)
 }
 
-// roomForCopy returns a Problem if the disk has no room for more of a copy of an external etcd, whose size is not
+// roomForCopy returns a Problem if the disk has no room to continue the copy of an external etcd, whose size is not
 // known.
 func (d *daemon) roomForCopy() error {
 	free, err := freeBytes(d.Root)
@@ -162,7 +162,7 @@ func addOpen(out *backup.Writer, name string, file *os.File) error {
 	return out.Add(name, info.Size(), file)
 }
 
-// installed returns the plugins, for who has to install them again.
+// installed returns the plugins, for the person who has to install them again.
 func (d *daemon) installed() (out []backup.Plugin) {
 	if d.plugins == nil {
 		return nil

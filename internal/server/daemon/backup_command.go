@@ -17,8 +17,8 @@ import (
 // commandWait is the time in which a command must end once it has the whole backup: it may still upload it.
 const commandWait = 6 * time.Hour
 
-// commandBackup gives a backup to a command's standard input. A backup that fails half-way kills the command, so that
-// it doesn't take the end of its input for the end of a backup.
+// commandBackup writes a backup to a command's standard input. If the backup fails half-way, it kills the command, so
+// that the command doesn't mistake the end of its input for a complete backup.
 func (d *daemon) commandBackup(ctx context.Context, at time.Time) (made storedBackup, err error) {
 	ctx, kill := context.WithCancel(ctx)
 	defer kill()
@@ -79,7 +79,7 @@ func (l *lastLines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns the last five lines, behind a colon.
+// String returns the last five lines, with a colon before them.
 func (l *lastLines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

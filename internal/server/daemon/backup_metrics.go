@@ -14,8 +14,8 @@ type backupMetrics struct {
 	took     prometheus.Gauge
 }
 
-// newBackupMetrics registers the metrics of a server that takes backups by itself; the others have none, so that an
-// alert about the age of the last one is silent there.
+// newBackupMetrics registers the metrics of a server with scheduled backups. Other servers have none, so that an alert
+// about the age of the last backup is silent there.
 func newBackupMetrics(registry prometheus.Registerer) *backupMetrics {
 	m := &backupMetrics{
 		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "tend_backups_total",
@@ -43,7 +43,7 @@ func (m *backupMetrics) count(last api.BackupRecord) {
 	m.show(last)
 }
 
-// show shows the last backup, also one of an earlier server.
+// show sets the metrics to the last backup, also one of an earlier server.
 func (m *backupMetrics) show(last api.BackupRecord) {
 	m.took.Set(last.Took)
 	m.size.Set(float64(last.Size))

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/store/secret"
 )
 
-// BackupOptions say which backups a server takes by itself. The zero value means none.
+// BackupOptions configure the scheduled backups. The zero value means none.
 type BackupOptions struct {
 	// Schedule is a cron expression in UTC; empty for none.
 	Schedule string
@@ -21,22 +21,22 @@ type BackupOptions struct {
 	Command string
 	// Keep is the number of files of this cluster that stay in To. Default 7.
 	Keep int
-	// Recipients can open them; Unencrypted leaves them open to all who can read them.
+	// Recipients can decrypt the backups; Unencrypted leaves them in plain text.
 	Recipients  secret.Recipients
 	Unencrypted bool
 }
 
 const (
-	// backupRetry is the time between a backup that failed and the next try, if no due time comes before.
+	// backupRetry is the time between a failed backup and the next attempt, if no due time comes before.
 	backupRetry = 15 * time.Minute
-	// backupLook bounds how long nothing is looked at: the clock may jump.
+	// backupLook is the longest interval between two checks of the schedule: the clock may jump.
 	backupLook = time.Minute
 )
 
-// nextBackup returns when a backup is due, given what has become of the last one. However many due times were missed,
-// one backup is due. The first one is due at once: it shows whether what is configured works.
+// nextBackup returns the time at which a backup is due, given the result of the last one. However many due times were
+// missed, one backup is due. The first one is due at once: it shows whether the configuration works.
 func nextBackup(schedule *timetable.Schedule, last *api.BackupRecord, now time.Time) (time.Time, bool) {
-	if last == nil || last.At.After(now.Add(backupLook)) { // none was taken, or the clock was ahead
+	if last == nil || last.At.After(now.Add(backupLook)) { // no backup yet, or one in the future by a clock that was ahead
 		return now, true
 	}
 	due, ok := schedule.Next(last.At)
@@ -46,13 +46,13 @@ func nextBackup(schedule *timetable.Schedule, last *api.BackupRecord, now time.T
 	return due, ok
 }
 
-// keepBackups takes the backups that are due until ctx ends. It runs while a term of this server lasts.
+// keepBackups takes the scheduled backups until ctx ends. It runs during a term of this server.
 func (d *daemon) keepBackups(ctx context.Context, term *controlplane.Term) {
 	if d.Backups.Schedule == "" {
 		return
 	}
 	select {
-	case <-d.view.Synced(): // before, it isn't known when the last one was taken
+	case <-d.view.Synced(): // until then the time of the last backup isn't known
 	case <-ctx.Done():
 		return
 	}
@@ -81,7 +81,7 @@ func (d *daemon) keepBackups(ctx context.Context, term *controlplane.Term) {
 	}
 }
 
-// scheduledBackup takes one backup and records what has become of it.
+// scheduledBackup takes one backup and records the result.
 func (d *daemon) scheduledBackup(ctx context.Context, term *controlplane.Term) {
 	last := api.BackupRecord{}
 	if known := d.snapshot().Backup(); known.Exists() {
@@ -90,7 +90,7 @@ func (d *daemon) scheduledBackup(ctx context.Context, term *controlplane.Term) {
 	began := d.Now().UTC()
 	made, err := d.storeBackup(ctx, began)
 	if ctx.Err() != nil {
-		return // the server ends: the next one catches up
+		return // the server ends: the next one makes up for it
 	}
 	last.At, last.Took, last.Error = began, d.Now().Sub(began).Seconds(), ""
 	if err != nil {

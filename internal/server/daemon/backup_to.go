@@ -25,7 +25,7 @@ type storedBackup struct {
 	revision int64
 }
 
-// storeBackup takes a backup to where the options say.
+// storeBackup takes a backup to the folder or command of the options.
 func (d *daemon) storeBackup(ctx context.Context, at time.Time) (storedBackup, error) {
 	if d.Backups.Command != "" {
 		return d.commandBackup(ctx, at)
@@ -34,13 +34,13 @@ func (d *daemon) storeBackup(ctx context.Context, at time.Time) (storedBackup, e
 	if err != nil {
 		return made, err
 	}
-	if err := d.supersede(made.name); err != nil { // the backup is good all the same, and another one would not help
+	if err := d.supersede(made.name); err != nil { // the backup itself is good, and another one would not help
 		d.Logger.ErrorContext(ctx, "older backups stay", "error", err)
 	}
 	return made, nil
 }
 
-// sealedBackup writes a backup to w, encrypted unless the options say that it is not to be.
+// sealedBackup writes a backup to w, encrypted unless the options disable that.
 func (d *daemon) sealedBackup(ctx context.Context, w io.Writer) (made storedBackup, err error) {
 	counted := &counter{w: w}
 	var out io.Writer = counted
@@ -59,7 +59,7 @@ func (d *daemon) sealedBackup(ctx context.Context, w io.Writer) (made storedBack
 	return made, err
 }
 
-// folderBackup writes a file: completely, or not at all. It reads it again before it counts.
+// folderBackup writes a backup file, completely or not at all. It verifies the file before the backup counts.
 func (d *daemon) folderBackup(ctx context.Context, at time.Time) (made storedBackup, err error) {
 	folder := d.Backups.To
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -85,7 +85,7 @@ func (d *daemon) folderBackup(ctx context.Context, at time.Time) (made storedBac
 	return made, errors.Join(syncFolder(folder), reads(path, sum))
 }
 
-// reads compares a file with the sum of what was written to it.
+// reads compares a file with the checksum of the bytes written to it.
 func reads(path string, written hash.Hash) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -123,7 +123,7 @@ func (d *daemon) supersede(made string) error {
 	return nil
 }
 
-// removeHalves removes what a crash left of this cluster's backups.
+// removeHalves removes half-written backups of this cluster that a crash left.
 func (d *daemon) removeHalves() {
 	halves, _ := filepath.Glob(filepath.Join(d.Backups.To, ".tend-"+d.cluster.UID+"-*"))
 	for _, half := range halves {
@@ -131,7 +131,7 @@ func (d *daemon) removeHalves() {
 	}
 }
 
-// roomy is a file that leaves room on its disk: it may be the store's.
+// roomy is a file that keeps some space of its disk free: the store may be on the same disk.
 type roomy struct {
 	file   io.Writer
 	folder string

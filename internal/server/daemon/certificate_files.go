@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// certificateFiles is a certificate in two files, which are read again when they have changed: what renews it need not
-// restart the server. Files that can't be read, or don't fit together, leave the last certificate in use.
+// certificateFiles is a certificate in two files. It reads them again when they have changed, so that a renewal doesn't
+// require a restart. While the files can't be read, or don't fit together, the last certificate stays in use.
 type certificateFiles struct {
 	certificate, key string
 	logger           *slog.Logger
@@ -39,7 +39,7 @@ func (f *certificateFiles) current() (*tls.Certificate, error) {
 	case f.loaded == nil:
 		return nil, err
 	case changed != f.read:
-		f.read = changed // it is said once
+		f.read = changed // log it only once
 		f.logger.Warn("the changed certificate can't be used", "path", f.certificate, "error", err)
 	}
 	return f.loaded, nil

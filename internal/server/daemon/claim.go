@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// claim learns who the store is, and takes its controllers over if no other server can have them.
+// claim reads the store's identity, and claims its controllers if no other server can have the store.
 func (d *daemon) claim(ctx context.Context) error {
 	if err := checkSchema(ctx, d.store); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/server/clusterapi"
 )
 
-// newClusters creates what answers the operators of Kubernetes clusters.
+// newClusters creates the handler of requests from the operators of Kubernetes clusters.
 func (d *daemon) newClusters() *clusterapi.Handler {
 	return clusterapi.New(clusterapi.Options{
 		Store: d.store, View: d.view, Fresh: verbs.FromView{Store: d.store, View: d.view}.Fresh,
@@ -23,7 +23,7 @@ func (d *daemon) newClusters() *clusterapi.Handler {
 	})
 }
 
-// clusterLogs asks the operator of an object's cluster for the output of its pods, for an access token.
+// clusterLogs asks the operator of an object's cluster for the output of its pods, on behalf of an access token.
 func (d *daemon) clusterLogs(
 	ctx context.Context, token string, of api.Ref, asked pull.Query,
 ) (pull.Answer, error) {
@@ -33,15 +33,15 @@ func (d *daemon) clusterLogs(
 	return d.clusters.Ask(ctx, token, of, asked)
 }
 
-// withoutListener says that no operator can reach this server.
+// withoutListener returns the error of a server that no operator can reach.
 func withoutListener() error {
 	return &api.Problem{Status: http.StatusConflict,
 		Detail: "this server has no listener for nodes, which the operators of clusters use too",
 		Next:   "start it with --node-listen :8688"}
 }
 
-// inviteCluster makes a token with which the operator of a cluster registers, and returns where it connects and what it
-// checks. With newKeys that is other keys than before.
+// inviteCluster makes a token with which the operator of a cluster registers. It returns the token with the server's
+// address and the keys for the operator; with newKeys it replaces those keys.
 func (d *daemon) inviteCluster(
 	ctx context.Context, name string, ttl time.Duration, newKeys bool,
 ) (api.ClusterRegistration, error) {

@@ -64,7 +64,7 @@ func (d *daemon) readBlob(digest string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxHookFile))
 }
 
-// load returns what pods used since it was asked last.
+// load returns the resource usage of pods since the last call.
 func (d *daemon) load(ctx context.Context, tasks []string) []autoscaler.Sample {
 	out, snap := make([]autoscaler.Sample, len(tasks)), d.snapshot()
 	placed := make([]nodeapi.Placed, len(tasks))
@@ -80,7 +80,7 @@ func (d *daemon) load(ctx context.Context, tasks []string) []autoscaler.Sample {
 	return out
 }
 
-// autoscale sets the replicas as the users' verb does, as a field manager of its own and within the controllers' term.
+// autoscale sets the replicas by the users' verb, as a field manager of its own and within the controllers' term.
 func (d *daemon) autoscale(ctx context.Context, term records.Committer, of autoscaler.Deployment, replicas int) error {
 	target := verbs.TargetOf(of.Ref)
 	target.UID = of.UID

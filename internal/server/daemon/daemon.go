@@ -44,7 +44,7 @@ type daemon struct {
 	lastPause int64
 	cluster   records.Cluster
 	keys      *secret.Keys
-	// machineKeys seal what this machine alone reads.
+	// machineKeys encrypt data that only this machine reads.
 	machineKeys *secret.Keys
 	store       store.Store
 	etcd        *etcd.Store    // nil if the store is a test's, or external
@@ -67,10 +67,10 @@ type daemon struct {
 	plane   *controlplane.Plane
 	host    *host.Host // nil without an agent of its own
 	verbs   *verbs.Service
-	plugins *broker.Broker // nil without any
+	plugins *broker.Broker // nil without plugins
 	backups backups
 	server  *server.Server
-	// paths holds the paths of the API, which are registered while the store starts. registering ends once they are.
+	// paths holds the paths of the API, which are registered while the store starts. registering is closed once they are.
 	paths       *server.Paths
 	registering recovery.Group
 	endpoints   []server.Endpoint
@@ -255,7 +255,7 @@ func (d *daemon) planeReady() <-chan struct{} {
 	return d.plane.Ready()
 }
 
-// missing returns what readiness waits for.
+// missing returns the reasons why the server isn't ready.
 func (d *daemon) missing() []string {
 	if why := d.pause.why(); why != "" {
 		return []string{"paused: " + why + "; next: tend resume"}

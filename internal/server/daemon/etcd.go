@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/store/etcd"
 )
 
-// openEtcd starts the embedded member. If the member fails, the server shuts down in its own order.
+// openEtcd starts the embedded member. If the member fails later, the server shuts down in order.
 func (d *daemon) openEtcd(ctx context.Context) error {
 	peers, err := d.openPeers(ctx)
 	if err != nil {

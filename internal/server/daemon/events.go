@@ -30,7 +30,8 @@ func (d *daemon) openView() {
 	})
 }
 
-// auditJoin records that a machine, or a server, joined or was refused. Those without a valid token are counted.
+// auditJoin records that a machine, or a server, joined or was refused. Requests without a valid token are only
+// counted.
 func (d *daemon) auditJoin(r *http.Request, name string, server bool, refused *api.Problem) {
 	const longest = 64
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
@@ -51,12 +52,13 @@ func (d *daemon) auditJoin(r *http.Request, name string, server bool, refused *a
 	d.auditor.Record(data)
 }
 
-// newAuditor returns what writes the audit. While the server is paused it changes nothing: its log has the calls then.
+// newAuditor returns the writer of the audit. While the server is paused it writes to the server's log instead of the
+// store.
 func (d *daemon) newAuditor() *eventlog.Auditor {
 	return eventlog.NewAuditor(d.store, d.view.Revision, d.Now, d.Logger)
 }
 
-// known returns what the view knows of the store; nil before there is a view.
+// known returns the newest snapshot of the view; nil before there is a view.
 func (d *daemon) known() *view.Snapshot {
 	if d.view == nil {
 		return nil

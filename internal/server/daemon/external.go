@@ -23,7 +23,7 @@ import (
 
 // openExternal uses an etcd that the user runs, instead of a member in this process.
 func (d *daemon) openExternal(ctx context.Context) error {
-	unlock, err := etcd.Claim(d.Data) // one server a root, as with a member
+	unlock, err := etcd.Claim(d.Data) // only one server uses a root, as with a member
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (d *daemon) checkExternalRoot(settings peer.Settings, known bool) error {
 	return nil
 }
 
-// hasMember reports whether the root holds a store: its log, without which the rest is nothing.
+// hasMember reports whether the root holds a store, by its log: without the log, the other files are useless.
 func (d *daemon) hasMember() bool {
 	found, _ := filepath.Glob(filepath.Join(d.Data, "member", "wal", "*.wal"))
 	return len(found) > 0
@@ -77,7 +77,7 @@ func (d *daemon) errExternalRoot(settings peer.Settings) error {
 	return fmt.Errorf("%s belongs to the cluster %s in an external etcd: give --etcd-endpoints as before, or start a new cluster with an empty --root", d.Root, settings.Cluster)
 }
 
-// joinExternal gets the cluster's keys from one of its servers.
+// joinExternal fetches the cluster's keys from one of its servers.
 func (d *daemon) joinExternal(ctx context.Context) error {
 	server, err := join.ServerURL(d.Join)
 	if err != nil {
@@ -94,8 +94,8 @@ func (d *daemon) joinExternal(ctx context.Context) error {
 	return d.writePeers(peer.Settings{Name: d.Name, Cluster: given.Cluster})
 }
 
-// checkExternalCluster returns an error if the external etcd doesn't hold the cluster that this root belongs to, before
-// a new one is founded there, or if another server of this one's name runs.
+// checkExternalCluster returns an error if the external etcd holds another cluster than this root's, before it could
+// create a new one there, or if another server with this one's name runs.
 func (d *daemon) checkExternalCluster(ctx context.Context, record store.Entry) error {
 	if d.external == nil {
 		return nil
@@ -120,7 +120,7 @@ func (d *daemon) checkExternalCluster(ctx context.Context, record store.Entry) e
 	return d.checkNameIsFree(ctx)
 }
 
-// checkNameIsFree waits until no other server has this one's name: if this one was killed, its own presence ends soon.
+// checkNameIsFree waits until no other server has this one's name: after a kill, this server's own presence ends soon.
 func (d *daemon) checkNameIsFree(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, controlplane.ElectionTTL*3/2)
 	defer cancel()
@@ -142,7 +142,7 @@ func (d *daemon) checkNameIsFree(ctx context.Context) error {
 	}
 }
 
-// rememberExternal records which cluster this root belongs to, once its identity is known.
+// rememberExternal stores in the root which cluster it belongs to, once the cluster's identity is known.
 func (d *daemon) rememberExternal() error {
 	if d.external == nil {
 		return nil
@@ -150,7 +150,7 @@ func (d *daemon) rememberExternal() error {
 	return d.writePeers(peer.Settings{Name: d.Name, Cluster: d.cluster.UID})
 }
 
-// explainKeys adds the next step to keys that are not those of the cluster in an external etcd.
+// explainKeys adds the next step to an error about keys that don't fit the cluster in an external etcd.
 func (d *daemon) explainKeys(err error) error {
 	if d.external == nil || !errors.Is(err, secret.ErrKeyMissing) && !errors.Is(err, secret.ErrKeyMismatch) {
 		return err
@@ -159,7 +159,7 @@ func (d *daemon) explainKeys(err error) error {
 		"(tend nodes add --server prints the command), for a new cluster give another --etcd-prefix: %w", d.external, err)
 }
 
-// externalServers returns the servers of a cluster in an external etcd: those that run.
+// externalServers returns the running servers of a cluster in an external etcd.
 func (d *daemon) externalServers() api.Servers {
 	out := api.Servers{Items: []api.Server{}, Quorum: d.quorum()}
 	holder, _ := d.snapshot().Get(controlplane.ElectionKey)

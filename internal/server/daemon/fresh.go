@@ -6,8 +6,8 @@ import (
 	"tend.dev/tend/internal/control/verbs"
 )
 
-// fresh returns what waits until the view has all that was stored before; nil for a server that is alone, whose view
-// has what it has answered itself.
+// fresh returns a function that waits until the view has everything that was stored before the call; nil for a server
+// that is alone, whose view has everything it has answered.
 func (d *daemon) fresh() func(context.Context) error {
 	if !d.several() {
 		return nil

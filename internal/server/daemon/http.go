@@ -19,7 +19,7 @@ import (
 	"tend.dev/tend/internal/store/secret"
 )
 
-// registerPaths registers the paths of the API meanwhile: the store waits for its disk and its election.
+// registerPaths registers the paths of the API while the store waits for its disk and its election.
 func (d *daemon) registerPaths(context.Context) error {
 	d.registering.Go(func() { d.paths = server.Register(version.Version) })
 	d.onStop(func() error { d.registering.Wait(); return nil })
@@ -71,7 +71,7 @@ func (d *daemon) newVerbs() *verbs.Service {
 	})
 }
 
-// preview asks each kind's controller what it would do.
+// preview asks each kind's controller for the actions that it would take.
 func (d *daemon) preview(snap records.Snapshot, next []api.Object, deleted []api.Ref) ([]api.PlannedAction, error) {
 	snap = snap.With(next) // objects of one apply may refer to each other
 	var out []api.PlannedAction

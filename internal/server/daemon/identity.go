@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/store/secret"
 )
 
-// identify reads the store's identity, or creates one on its first boot, and opens the keys that belong to it.
+// identify reads the store's identity and opens the keys that belong to it. On the first boot it creates both.
 func identify(ctx context.Context, s store.Store, root string) (records.Cluster, *secret.Keys, error) {
 	path := filepath.Join(root, "secret.key")
 	entry, err := s.Get(ctx, records.ClusterKey)

@@ -71,7 +71,7 @@ func (d *daemon) joinTokens() []api.JoinTokenInfo {
 	return out
 }
 
-// revokeToken deletes a token. What has joined with it stays.
+// revokeToken deletes a token. Machines that joined with it stay.
 func (d *daemon) revokeToken(ctx context.Context, id string) error {
 	key := records.JoinTokenKey(id)
 	known, err := readStored[records.JoinToken](ctx, d.store, key)
@@ -88,12 +88,12 @@ func (d *daemon) revokeToken(ctx context.Context, id string) error {
 	return d.view.WaitFor(ctx, revision)
 }
 
-// mostTries is the number of times that a join is decided again because one at another server used the same token, or
-// name, at that moment. Those at this server wait for each other.
+// mostTries bounds how often a join is decided again after a conflict with a join at another server that used the same
+// token or name. Joins at this server run one at a time.
 const mostTries = 10
 
-// enter records that a machine is the one of its name from now on, and a use of its token: the machine that had the
-// name before is refused, for two would run the same tasks.
+// enter records that a node's name belongs to a machine, and that the machine's token was used. The machine that had
+// the name before is refused from now on, since two would run the same tasks.
 func (d *daemon) enter(ctx context.Context, a join.Applicant) (machine authority.Machine, err error) {
 	err = d.inTurn(ctx, a, func() error {
 		machine, err = d.enterOnce(ctx, a)
@@ -102,7 +102,7 @@ func (d *daemon) enter(ctx context.Context, a join.Applicant) (machine authority
 	return machine, err
 }
 
-// inTurn has machines join one after the other. A machine with an invalid token waits for nobody, and nobody for it.
+// inTurn lets machines join one at a time. A machine with an invalid token neither waits nor makes others wait.
 func (d *daemon) inTurn(ctx context.Context, a join.Applicant, enter func() error) error {
 	token, err := readStored[records.JoinToken](ctx, d.store, records.JoinTokenKey(a.Secret.ID))
 	if err != nil {
@@ -125,7 +125,7 @@ func (d *daemon) inTurn(ctx context.Context, a join.Applicant, enter func() erro
 	return busy(a.Name)
 }
 
-// ofToken holds what is known of a token alone.
+// ofToken returns the standing of a token by itself.
 func ofToken(token records.Read[records.JoinToken]) (is join.Standing) {
 	if token.Exists() {
 		is.Token, is.Hash = &token.Value.JoinTokenInfo, token.Value.Hash
@@ -164,7 +164,7 @@ func (d *daemon) enterOnce(ctx context.Context, a join.Applicant) (authority.Mac
 	return machine, d.record(ctx, txn)
 }
 
-// standing holds what the store knows of a token and of a node's name.
+// standing returns the standing of a token and of a node's name, from the store.
 func (d *daemon) standing(ctx context.Context, token records.Read[records.JoinToken],
 	member records.Read[records.Member], node string,
 ) (join.Standing, error) {
@@ -190,8 +190,8 @@ func (d *daemon) standing(ctx context.Context, token records.Read[records.JoinTo
 	}
 	is.Server = membership.CheckAgent(named, d.serverList(named))
 	if member.Exists() {
-		// A machine that has never said anything has nothing that another one could take: it may have died while it
-		// joined. The node of a server that was removed is free for the machine, which goes on as an agent.
+		// A machine that never reported anything has nothing that another could take over: it may have died while it joined.
+		// The node of a removed server is free for the machine, which continues as an agent.
 		former := member.Value.Server != "" && is.Server == nil
 		is.Alive = is.Alive && !former
 		is.Held = is.Held && !member.Value.Removed && !former
@@ -216,7 +216,7 @@ func used(txn *records.Txn, token records.Read[records.JoinToken], by string) *r
 	return txn.If(key, token.Modified).Put(key, record)
 }
 
-// record commits the entry of a machine. It returns store.ErrConflict if another one came before it.
+// record commits the entry of a machine. It returns store.ErrConflict if another commit came first.
 func (d *daemon) record(ctx context.Context, txn *records.Txn) error {
 	revision, err := txn.Commit(ctx, d.store)
 	if err != nil {
@@ -225,14 +225,14 @@ func (d *daemon) record(ctx context.Context, txn *records.Txn) error {
 	return d.view.WaitFor(ctx, revision)
 }
 
-// busy is the refusal of a machine that always came after another one.
+// busy returns the refusal of a machine whose join conflicted every time.
 func busy(name string) error {
 	return &api.Problem{Title: "NodeName", Status: http.StatusConflict, Detail: "many machines join as " + name +
 		", or with this token, at this moment",
 		Next: "try once more"}
 }
 
-// useToken records that a server joins with its token. It reports whether it had not before.
+// useToken records that a server uses its token to join. fresh is false if it had used it before.
 func (d *daemon) useToken(ctx context.Context, a join.Applicant) (fresh bool, err error) {
 	err = d.inTurn(ctx, a, func() error {
 		token, again, err := d.mayUse(ctx, a)
@@ -245,8 +245,8 @@ func (d *daemon) useToken(ctx context.Context, a join.Applicant) (fresh bool, er
 	return fresh && err == nil, err
 }
 
-// mayUse returns an error if a server may not join with its token. again is set for one that asks once more because its
-// answer was lost.
+// mayUse returns an error if a server may not use its token to join. again is set for a server that repeats its request
+// because the answer was lost.
 func (d *daemon) mayUse(
 	ctx context.Context, a join.Applicant,
 ) (token records.Read[records.JoinToken], again bool, err error) {
@@ -261,7 +261,7 @@ func (d *daemon) mayUse(
 		return token, false, refused
 	}
 	if again && (slices.Contains(token.Value.Settled, a.Name) || d.started(a.Name)) {
-		// its answer came: another machine has the token
+		// that server got its answer: another machine uses the token
 		return token, false, &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized,
 			Detail: "the token was used already, by " + a.Name + ", which has started or was removed",
 			Next:   "tend nodes add --server prints the command with a new token"}
@@ -269,7 +269,7 @@ func (d *daemon) mayUse(
 	return token, again, nil
 }
 
-// returnToken takes back that a server has used its token, because it could not join.
+// returnToken undoes a server's use of its token, because it could not join.
 func (d *daemon) returnToken(ctx context.Context, a join.Applicant) {
 	key := records.JoinTokenKey(a.Secret.ID)
 	err := d.inTurn(ctx, a, func() error {

@@ -24,7 +24,7 @@ import (
 	"tend.dev/tend/internal/store/secret"
 )
 
-// joinServers has another server add this one, and stores what it gets: first the keys, last the members.
+// joinServers asks another server to add this one, and stores the answer: first the keys, last the members.
 func (d *daemon) joinServers(ctx context.Context, settings *peer.Settings) error {
 	if d.hasMember() {
 		return fmt.Errorf("%s holds the store of another cluster: join with an empty --root", d.Data)
@@ -53,13 +53,13 @@ func (d *daemon) joinServers(ctx context.Context, settings *peer.Settings) error
 	return peer.Keep(d.peersFolder(), given.Peers)
 }
 
-// asServer describes this server to the one that it joins at.
+// asServer describes this server in its request to join.
 func (d *daemon) asServer(name string) join.Server {
 	return join.Server{Name: name, Node: d.ownName(), Keys: keysSum(d.Root), Version: version.Version,
 		Schema: schemaVersion}
 }
 
-// keysSum returns the hash of the keys that a root has; nil if it has none.
+// keysSum returns the hash of the keys in a root; nil if it has none.
 func keysSum(root string) []byte {
 	content, err := os.ReadFile(filepath.Join(root, "secret.key"))
 	if err != nil {
@@ -77,8 +77,8 @@ func (d *daemon) ownName() string {
 	return d.Node
 }
 
-// echo answers at an address with a word that nobody else knows, until stop is called: another server asks for it, and
-// so knows that this machine is reached there.
+// echo answers at an address with a random secret until stop is called. Another server reads it there, which proves
+// that the address leads to this machine.
 func echo(address string, who *join.Server) (stop func(), err error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -102,8 +102,8 @@ func echo(address string, who *join.Server) (stop func(), err error) {
 // voteTime is the time for which a joining server waits for its vote.
 const voteTime = 5 * time.Minute
 
-// awaitVote waits until the other servers give this one a vote. It says to them that it could open all that it needs,
-// and so will stay.
+// awaitVote waits until the other servers give this one a vote. It reports to them that it could open everything that
+// it needs, and so will stay.
 func (d *daemon) awaitVote(ctx context.Context) error {
 	if d.etcd == nil || d.peers == nil {
 		return nil
@@ -134,7 +134,7 @@ func (d *daemon) awaitVote(ctx context.Context) error {
 	return d.recordState(membership.Voting)
 }
 
-// recordState remembers the state of this server in its root.
+// recordState stores the state of this server in its root.
 func (d *daemon) recordState(state membership.State) error {
 	settings, known, err := d.readPeers()
 	if err != nil || !known || settings.State == state {
@@ -144,8 +144,8 @@ func (d *daemon) recordState(state membership.State) error {
 	return d.writePeers(settings)
 }
 
-// removed is called when the other servers say that this one was removed. It remembers that, and returns what a person
-// reads.
+// removed is called when the other servers report that this one was removed. It stores that in the root, and returns
+// the error for the user.
 func (d *daemon) removed() error {
 	settings, known, err := d.readPeers()
 	_, refused := membership.Decide(membership.Start, membership.Removed, membership.Subject{Server: d.Name, Root: d.Root})
@@ -161,8 +161,8 @@ func (d *daemon) removed() error {
 // abandonTime bounds the removal of a server whose join has failed.
 const abandonTime = 10 * time.Second
 
-// abandon undoes the join of this server if it has no vote yet: nothing of it stays, here or at the others. It does
-// nothing when the server is stopped; then the join goes on at the next start.
+// abandon undoes the join of this server if it has no vote yet, here and at the other servers. It does nothing when the
+// server is stopped by a person; the join then continues at the next start.
 func (d *daemon) abandon(ctx context.Context) (empty bool) {
 	if d.etcd == nil || d.peers == nil || ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 		return false
@@ -173,7 +173,7 @@ func (d *daemon) abandon(ctx context.Context) (empty bool) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
 	defer cancel()
-	// A member that is removed stops: that may come before the answer.
+	// A removed member stops, which may happen before it gets the answer.
 	if err := d.etcd.RemoveMember(ctx, self); err != nil && !d.etcd.Removed() {
 		d.Logger.WarnContext(ctx,
 			"this server could not leave the cluster that it was joining: the others remove it after a while", "error", err)
@@ -193,7 +193,7 @@ func (d *daemon) emptyRoot() error {
 	return errors.Join(faults...)
 }
 
-// forget makes a root that this start was the first to use one that may be used under other names.
+// forget resets a root that was new at this start, so that it may be used under other names.
 func (d *daemon) forget() error {
 	if d.used {
 		return nil
@@ -201,7 +201,7 @@ func (d *daemon) forget() error {
 	return d.Forget()
 }
 
-// storeFailed ends the server because its store did.
+// storeFailed ends the server because its store has failed.
 func (d *daemon) storeFailed(err error) {
 	if errors.Is(err, etcd.ErrRemoved) {
 		err = d.removed()

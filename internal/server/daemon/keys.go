@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/store/secret"
 )
 
-// openKeys makes what rotates the cluster's keys.
+// openKeys creates the service that rotates the cluster's keys.
 func (d *daemon) openKeys(context.Context) error {
 	nodes := &rotation.Nodes{Cluster: d.cluster.UID, Encrypt: d.keys.Encrypt, Decrypt: d.keys.Decrypt,
 		Cut: d.links.cutAll, Now: d.Now}
@@ -34,13 +34,13 @@ func (d *daemon) openKeys(context.Context) error {
 	return nil
 }
 
-// openMachineKeys opens the keys with which this machine seals what it alone reads. Those of the cluster did so before.
+// openMachineKeys opens the keys that encrypt data for this machine alone. In earlier versions the cluster's keys did.
 func (d *daemon) openMachineKeys() (err error) {
 	d.machineKeys, err = secret.Open(filepath.Join(d.Root, "machine.key"), "")
 	return err
 }
 
-// openSealed opens what this machine has sealed.
+// openSealed decrypts data that this machine has encrypted.
 func (d *daemon) openSealed(sealed []byte) ([]byte, error) {
 	if plain, err := d.machineKeys.Decrypt(sealed); err == nil {
 		return plain, nil
@@ -56,14 +56,14 @@ func (d *daemon) followKeys(ctx context.Context) error {
 	return nil
 }
 
-// keepKeys takes the rotations of keys further until ctx ends. It runs while a term of this server lasts.
+// keepKeys advances the rotations of keys until ctx ends. It runs during a term of this server.
 func (d *daemon) keepKeys(ctx context.Context, term *controlplane.Term) {
 	if d.awaitView(ctx) {
 		d.rotation.Lead(ctx, term)
 	}
 }
 
-// awaitView reports whether the view knows what is stored, before ctx has ended.
+// awaitView waits until the view is complete, and reports whether it is; false if ctx ends first.
 func (d *daemon) awaitView(ctx context.Context) bool {
 	select {
 	case <-d.view.Synced():
@@ -85,7 +85,7 @@ func (d *daemon) rotateKey(ctx context.Context, name, by string) error {
 // keyList returns the keys of the cluster.
 func (d *daemon) keyList() []api.Key { return d.rotation.List() }
 
-// roots takes which authorities a node has, and returns those that it is to have.
+// roots records which authorities a node trusts, and returns those that it should trust.
 func (d *daemon) roots(ctx context.Context, node string, has remote.Trust) []string {
 	member := d.snapshot().Member(node)
 	if len(has.Roots) > 0 && member.Exists() &&

@@ -11,10 +11,10 @@ import (
 	"tend.dev/tend/internal/platform/recovery"
 )
 
-// lagTime bounds how long the list of servers waits for what the others say.
+// lagTime bounds how long the list of servers waits for the others' revisions.
 const lagTime = time.Second
 
-// serversAsked returns the servers of the cluster, and how far each is, as far as they answer.
+// serversAsked returns the servers of the cluster with their lag, as far as they answer.
 func (d *daemon) serversAsked(ctx context.Context) api.Servers {
 	out := d.servers()
 	ctx, cancel := context.WithTimeout(ctx, lagTime)
@@ -42,7 +42,7 @@ func (d *daemon) serversAsked(ctx context.Context) api.Servers {
 	return withLag(out, revisions)
 }
 
-// withLag fills in how far the servers are behind the one that is furthest.
+// withLag fills in how many revisions each server is behind the newest one.
 func withLag(servers api.Servers, revisions map[string]int64) api.Servers {
 	newest := int64(0)
 	for _, revision := range revisions {

@@ -19,11 +19,11 @@ func (d *daemon) candidate() controlplane.Candidate {
 	return controlplane.Candidate{Store: d.store, Name: d.Name, Alone: d.alone}
 }
 
-// alone reports whether no other process can have the store: its one member is this process's.
+// alone reports whether no other process can have the store: its only member is this process's.
 func (d *daemon) alone() bool { return d.etcd != nil && len(d.etcd.Members()) == 1 }
 
-// formerLeader returns what tells of former leaders of the store; nil if the store is an external etcd, whose elections
-// this server doesn't see.
+// formerLeader returns the function that reports former leaders of the store; nil if the store is an external etcd,
+// whose elections this server doesn't see.
 func (d *daemon) formerLeader() func() time.Time {
 	if d.etcd == nil {
 		return nil
@@ -31,8 +31,8 @@ func (d *daemon) formerLeader() func() time.Time {
 	return d.etcd.FormerLeader
 }
 
-// lead runs the controllers while the term of this server lasts. Among several servers it waits for a term, and for
-// another one after a lost one.
+// lead runs the controllers during this server's term. Among several servers it waits for a term, and after a lost term
+// for the next one.
 func (d *daemon) lead(ctx context.Context) error {
 	if !d.several() {
 		return d.leadFor(ctx, d.term.Load())
@@ -52,7 +52,7 @@ func (d *daemon) lead(ctx context.Context) error {
 	}
 }
 
-// elect returns this server's term as soon as it has one; ctx's error if ctx ends first.
+// elect returns this server's term once it has one, or ctx's error if ctx ends first.
 func (d *daemon) elect(ctx context.Context) (*controlplane.Term, error) {
 	if term := d.term.Load(); term != nil {
 		return term, nil // resume has claimed it
@@ -64,7 +64,7 @@ func (d *daemon) elect(ctx context.Context) (*controlplane.Term, error) {
 	return term, err
 }
 
-// abdicate gives this server's term back, if it has one among several.
+// abdicate releases this server's term, if it has one among several servers.
 func (d *daemon) abdicate(ctx context.Context) {
 	if !d.several() {
 		return
@@ -74,8 +74,8 @@ func (d *daemon) abdicate(ctx context.Context) {
 	}
 }
 
-// leadFor runs the controllers, declares the folder of manifests, takes the backups that are due, trims the logs and
-// rotates keys, while a term lasts.
+// leadFor does the work of the leading server during a term: it runs the controllers, declares the folder of manifests,
+// takes due backups, trims the logs and rotates keys.
 func (d *daemon) leadFor(ctx context.Context, term *controlplane.Term) error {
 	within, end := context.WithCancel(ctx)
 	var beside recovery.Group
@@ -89,9 +89,9 @@ func (d *daemon) leadFor(ctx context.Context, term *controlplane.Term) error {
 	return d.plane.Run(ctx, term)
 }
 
-// claimed makes sure that no other server has the controllers while this one settles what it resumes with. It claims
-// them again each time: a commit of an earlier resume that got no answer is seen then, or can no longer be applied. It
-// returns false if nothing is to be settled, because the cluster is not paused.
+// claimed makes sure that no other server has the controllers while this one resumes the cluster. It claims them again
+// each time: afterwards a commit of an earlier resume that got no answer is either visible or can no longer be applied.
+// It returns false if the cluster is not paused, so that there is nothing to settle.
 func (d *daemon) claimed(ctx context.Context) (bool, error) {
 	switch {
 	case d.pause.why() == "":

@@ -17,8 +17,8 @@ import (
 // connection is the key of a request's connection in its context.
 type connection struct{}
 
-// links are the connections of machines. A machine that is no longer the one of its name loses them: each request is
-// checked by itself, but a stream lasts. The zero value is ready to use.
+// links are the connections of machines. When a name passes to another machine, the former one loses them: each request
+// is checked by itself, but a stream lasts. The zero value is ready to use.
 type links struct {
 	mu sync.Mutex
 	of map[string]map[net.Conn]link // by node
@@ -26,14 +26,14 @@ type links struct {
 	added int
 }
 
-// link is a connection of a machine: its uid, and the how manyth it is.
+// link is a connection of a machine: its uid, and its sequence number.
 type link struct {
 	uid string
 	nth int
 }
 
-// add records a connection of a machine until it has left. The oldest of a node that has boundary.Connections makes
-// way: it may have broken without a word.
+// add records a connection of a machine until left is called. If the node already has boundary.Connections, the oldest
+// is closed: it may be dead without having been closed.
 func (l *links) add(m authority.Machine, conn net.Conn) (left func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +91,8 @@ func (l *links) cut(node, machine string) {
 	}
 }
 
-// cutAll closes the connections of all machines: each comes back with its present certificate, if that is still taken.
+// cutAll closes the connections of all machines: each connects again with its present certificate, if that is still
+// accepted.
 func (l *links) cutAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,21 +103,21 @@ func (l *links) cutAll() {
 	}
 }
 
-// closeSoon closes a connection, which may wait for what is being written.
+// closeSoon closes a connection in the background, since closing may wait for a write.
 func closeSoon(conn net.Conn) {
 	recovery.Go(func() { _ = conn.Close() })
 }
 
-// watchMembers closes the connections of machines that are no longer the ones of their names.
+// watchMembers closes the connections of machines whose name has passed to another machine.
 func (d *daemon) watchMembers(change view.Change) {
 	node, ok := strings.CutPrefix(change.Key, records.MembersPrefix)
 	if !ok || change.Deleted {
-		return // a name without a record is that of any machine
+		return // any machine may use a name without a record
 	}
 	d.links.cut(node, machineOf(d.snapshot().Member(node)))
 }
 
-// inContext and ended are what the listener for nodes does with its connections.
+// inContext and ended are the callbacks of the listener for nodes.
 func (l *links) inContext(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connection{}, conn)
 }

@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// newSyncer returns what fetches and applies the sources of syncs.
+// newSyncer returns the Syncer that fetches and applies the sources of syncs.
 func (d *daemon) newSyncer() *syncer.Syncer {
 	return syncer.New(syncer.Options{
 		Folder: filepath.Join(d.Root, "syncs"), Open: d.keys.Decrypt, Now: d.Now,
@@ -31,8 +31,8 @@ func (d *daemon) newSyncer() *syncer.Syncer {
 // retryManifests is the time between two tries to declare the sync of the folder.
 const retryManifests = 5 * time.Second
 
-// keepManifests declares the sync of the folder that --manifests names, or removes it where the flag is gone. What the
-// folder had stays. It writes within the term alone.
+// keepManifests declares the sync of the folder that --manifests names, or removes it if the flag is gone. The objects
+// of the folder stay. It writes only within the term.
 func (d *daemon) keepManifests(ctx context.Context, term *controlplane.Term) {
 	select {
 	case <-d.view.Synced():

@@ -17,10 +17,10 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// ofServer begins what stands for the machine of a server, whose node doesn't join.
+// ofServer is the prefix that marks the machine of a server, whose node doesn't join.
 const ofServer = "server:"
 
-// machineOf returns the machine that a node's name is of; empty if it has none.
+// machineOf returns the machine that a node's name belongs to, or "".
 func machineOf(member records.Read[records.Member]) string {
 	switch {
 	case !member.Exists():
@@ -31,8 +31,8 @@ func machineOf(member records.Read[records.Member]) string {
 	return member.Value.UID
 }
 
-// enterSelf records that the node of this server is this machine, among several servers: two agents of one name would
-// run the same tasks. It returns an error if the name is another machine's.
+// enterSelf records, among several servers, that this server's node belongs to this machine: two agents of one name
+// would run the same tasks. It returns an error if the name belongs to another machine.
 func (d *daemon) enterSelf(ctx context.Context) error {
 	if !d.several() {
 		return nil
@@ -55,7 +55,7 @@ func (d *daemon) enterSelf(ctx context.Context) error {
 	return nil
 }
 
-// readStored reads a record from the store itself: a server's view may be behind the others.
+// readStored reads a record from the store itself, since a server's view may lag behind.
 func readStored[T any](ctx context.Context, s store.Store, key string) (records.Read[T], error) {
 	entry, err := s.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
@@ -69,8 +69,8 @@ func readStored[T any](ctx context.Context, s store.Store, key string) (records.
 	return records.Read[T]{Value: record, Modified: entry.Modified}, err
 }
 
-// member returns the machine of a connection, if its name is still its own. A name without a record, which a restored
-// store may have lost, is that of any machine with a certificate, unless it is the one of this server's own node.
+// member returns the machine of a connection, if it still has its name. Any machine with a certificate may use a name
+// without a record, which a restored store may have lost, except the name of this server's own node.
 func (d *daemon) member(state tls.ConnectionState) (authority.Machine, error) {
 	m, err := authority.MachineOf(state)
 	if err != nil {
@@ -88,15 +88,15 @@ func (d *daemon) member(state tls.ConnectionState) (authority.Machine, error) {
 	return m, fmt.Errorf("another machine has joined as %s since: join again under another name (tend nodes add)", m.Node)
 }
 
-// memberOn returns the node of a connection, which is closed once its machine is no longer the one of its name; left is
-// to be called when the connection has ended.
+// memberOn returns the node of a connection. The connection is closed once the node's name passes to another machine;
+// left must be called when the connection has ended.
 func (d *daemon) memberOn(conn *tls.Conn) (node string, left func(), err error) {
 	state := conn.ConnectionState()
 	m, err := authority.MachineOf(state)
 	if err != nil {
 		return "", func() {}, err
 	}
-	connlimit.Note(conn, http.StateActive) // it makes way for nobody: it sends no request
+	connlimit.Note(conn, http.StateActive) // never close it to make room, although it sends no HTTP request
 	left = d.links.add(m, conn)
 	if !d.read(context.Background()) {
 		err = errors.New(errNotRead.Detail)
@@ -110,13 +110,13 @@ func (d *daemon) memberOn(conn *tls.Conn) (node string, left func(), err error) 
 	return m.Node, left, nil
 }
 
-// errNotRead is the refusal of a server that doesn't know yet who is a member.
+// errNotRead is the refusal of a server that hasn't read its members yet.
 var errNotRead = &api.Problem{Status: http.StatusServiceUnavailable, Title: "Behind",
 	Detail: "this server has not read its store yet",
 	Next:   "try again in a moment, or ask another server"}
 
-// read reports whether this server has read its store: before that, those who were removed look like members, and names
-// that are taken look free. It waits a moment for it, so that nodes are back at once after a restart.
+// read reports whether this server has read its store: before that, removed machines look like members, and taken names
+// look free. It waits a moment, so that nodes reconnect at once after a restart.
 func (d *daemon) read(ctx context.Context) bool {
 	select {
 	case <-d.view.Synced():
@@ -128,7 +128,7 @@ func (d *daemon) read(ctx context.Context) bool {
 	return d.awaitView(ctx)
 }
 
-// whenRead answers nothing before this server has read its store.
+// whenRead refuses requests until this server has read its store.
 func (d *daemon) whenRead(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if d.read(r.Context()) {
@@ -140,7 +140,7 @@ func (d *daemon) whenRead(next http.Handler) http.Handler {
 	})
 }
 
-// memberOf returns the node of a request, whose connection is closed once its machine is no longer the one of its name.
+// memberOf returns the node of a request. The connection is closed once the node's name passes to another machine.
 func (d *daemon) memberOf(r *http.Request) (string, error) {
 	if r.TLS == nil {
 		return "", fmt.Errorf("%s: no TLS", r.RemoteAddr)

@@ -38,11 +38,11 @@ type nodeListener struct {
 const (
 	nodeHeaderTime = 10 * time.Second
 	maxNodeConns   = 4096
-	// unreadBody bounds what a connection takes of bodies that nobody reads yet.
+	// unreadBody bounds the bytes of bodies that a connection accepts before a handler reads them.
 	unreadBody = 128 << 10
 )
 
-// openGate opens the listener for nodes, if there is to be one.
+// openGate opens the listener for nodes, if the options ask for one.
 func (d *daemon) openGate(ctx context.Context) error {
 	listener := d.Nodes
 	if listener == nil && d.NodeListen == "" {
@@ -150,14 +150,14 @@ func openAuthority(
 	return ca, nil
 }
 
-// The life of a server's certificate, and how much of it is left when the next is issued.
+// The lifetime of a server's certificate, and the remaining time at which it is renewed.
 const (
 	serverLife  = 90 * 24 * time.Hour
 	serverRenew = 30 * 24 * time.Hour
 )
 
-// renewing returns a certificate for each handshake: the last one issued until it has to be renewed, or another issuer
-// has its place.
+// renewing returns a certificate for each handshake: the last issued one, until it is due for renewal or another
+// authority issues.
 func renewing(
 	now func() time.Time, issuer func() string, issue func(life time.Duration) (tls.Certificate, error),
 ) func() (*tls.Certificate, error) {
@@ -217,7 +217,7 @@ func (d *daemon) outside() netip.Addr {
 	if known, err := netip.ParseAddr(d.peerHost); err == nil && !known.IsUnspecified() {
 		return known
 	}
-	// an address of RFC 5737: nothing is sent
+	// an address of RFC 5737: no packet is sent
 	probe, err := (&net.Dialer{}).DialContext(context.Background(), "udp", "192.0.2.1:9")
 	if err != nil {
 		return netip.Addr{}
@@ -227,7 +227,8 @@ func (d *daemon) outside() netip.Addr {
 	return own.Addr().Unmap()
 }
 
-// reachable returns an address with a name of this machine, by default its host name, if it is that of every interface.
+// reachable returns an address for other machines: an address of all interfaces gets the machine's name, by default its
+// host name.
 func reachable(address, name string) string {
 	host, port, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err != nil || ip != nil && !ip.IsUnspecified() {

@@ -22,24 +22,22 @@ type Options struct {
 	host.Options
 	// NoAgent leaves the containers to other machines: no agent runs in the server.
 	NoAgent bool
-	// NodeListen is the TCP address where agents of other machines connect, with TLS. Default: there is none.
+	// NodeListen is the TCP address for agents of other machines, with TLS. Default: none.
 	NodeListen string
 	// Plugins is the plugin root. Default <Root>/plugins.
 	Plugins string
 	// PluginTimeout bounds a call of a plugin. Default 1 m.
 	PluginTimeout time.Duration
-	// Manifests is a folder whose manifests are kept applied while this server has the controllers. Default: there is
-	// none.
+	// Manifests is a folder whose manifests are kept applied while this server has the controllers. Default: none.
 	Manifests string
 	// HTTP is the TCP listener. Default 127.0.0.1:8686; "off" for none. It must be a loopback address.
 	HTTP string
-	// Listen is the TCP address where people on other machines reach the API, with TLS, as in :8685. Default: there is
-	// none.
+	// Listen is the TCP address at which people on other machines reach the API, with TLS, as in :8685. Default: none.
 	Listen string
 	// TLSCert and TLSKey are the files of the certificate there, in PEM; they are read again when they change. Default:
 	// the cluster's own authority issues one, which access tokens pin.
 	TLSCert, TLSKey string
-	// HostMounts are the folders of the host that people who are no admins may mount. Default: none.
+	// HostMounts are the host's folders that users without admin rights may mount. Default: none.
 	HostMounts []string
 	// EtcdClient and EtcdPeer open etcd on TCP; by default it listens only on unix sockets inside Data.
 	EtcdClient string
@@ -51,7 +49,7 @@ type Options struct {
 	PeerListen, PeerAddress string
 	// Join is the address of a running server's listener for nodes; the first start joins it with Token.
 	Join, Token string
-	// Name is the server's name, and its etcd member's. Default: the one that its root remembers, else that of its node.
+	// Name is the server's name, and its etcd member's. Default: the name stored in its root, else its node's name.
 	Name string
 	// QuietEtcd limits etcd's own log to warnings.
 	QuietEtcd bool
@@ -66,14 +64,14 @@ type Options struct {
 	// Default: those of the server.
 	Store    store.Store
 	Registry *prometheus.Registry
-	// AroundStore is for tests: failpoints. Default: none.
+	// AroundStore wraps the store in tests, for failpoints. Default: nothing.
 	AroundStore func(store.Store) store.Store
-	// MailRoots are for tests: the authorities that mail servers are trusted by. Default: those of the machine.
+	// MailRoots are the authorities of mail servers' certificates in tests. Default: those that the machine trusts.
 	MailRoots *x509.CertPool
-	// Shared says that other servers have the Store too. It is for simulations: with a store of its own a server knows
-	// that.
+	// Shared tells a simulation's server that other servers use the same Store. A server with a store of its own knows
+	// that by itself.
 	Shared bool
-	// opened is for tests: it gets the server before it serves.
+	// opened receives the server before it serves, in tests.
 	opened func(*daemon)
 	// Listener and Nodes are for simulations, which have no sockets: the trusted listener instead of the unix socket, and
 	// the listener for nodes. Zero values mean the real ones.

@@ -20,12 +20,12 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// behindTime is the time for which a node that comes from another server, or has just started, waits until this one has
-// seen what others had.
+// behindTime bounds how long a node that comes from another server, or has just started, waits until this server has
+// the others' changes.
 const behindTime = 5 * time.Second
 
-// current returns an error if this server may not show all that was written up to a revision: a node that follows it
-// would take what it knew already for gone.
+// current returns an error unless this server has everything written up to a revision: otherwise a node that follows it
+// would take records that it knows for deleted.
 func (d *daemon) current(ctx context.Context, revision int64) error {
 	if !d.several() {
 		return nil
@@ -62,7 +62,7 @@ func unavailable(why string) error {
 	return &api.Problem{Status: http.StatusServiceUnavailable, Title: "Behind", Detail: why, Next: "ask another server"}
 }
 
-// presences returns what the servers that run say of themselves, by name.
+// presences returns the presence records of the running servers, by name.
 func (d *daemon) presences() map[string]*api.ServerPresence {
 	out := map[string]*api.ServerPresence{}
 	for record := range d.snapshot().Prefix(records.ServersPrefix) {
@@ -73,7 +73,7 @@ func (d *daemon) presences() map[string]*api.ServerPresence {
 	return out
 }
 
-// addresses returns where the servers that run take nodes.
+// addresses returns the addresses at which the running servers accept nodes.
 func (d *daemon) addresses() (out []string) {
 	for _, presence := range d.presences() {
 		if presence.Address != "" {
@@ -95,11 +95,11 @@ func (d *daemon) others() (out []string) {
 	return out
 }
 
-// lookEvery is the interval between two looks at what other servers there are.
+// lookEvery is the interval at which the list of other servers is read.
 const lookEvery = 3 * time.Second
 
-// answerOthers keeps a connection to every other server on which this one's own node answers, until ctx ends: any
-// server may be asked for its logs.
+// answerOthers keeps a connection to every other server, on which this server's own node answers, until ctx ends: any
+// server may request its logs.
 func (d *daemon) answerOthers(ctx context.Context) error {
 	var running recovery.Group
 	defer running.Wait()
@@ -141,7 +141,7 @@ func (d *daemon) dialOther(ctx context.Context, address string) (net.Conn, error
 	return session.Plain(conn.(*tls.Conn)), nil
 }
 
-// askLife is the life of a certificate with which this server asks others: each connection has one of its own.
+// askLife is the lifetime of the certificate for a connection to another server: each connection has its own.
 const askLife = time.Hour
 
 // asking returns the configuration to reach another server with, as a node or as the server.
@@ -154,8 +154,8 @@ func (d *daemon) asking(as authority.Machine, protocol string) (*tls.Config, err
 	return authority.NodeTLS(d.nodeListener.desk.Authority.PEM(), certificate, protocol)
 }
 
-// copyFiles copies the files that something refers to and this server doesn't have from those that do, until ctx ends:
-// any server may be the last that is left.
+// copyFiles copies referenced files that this server lacks from other servers, until ctx ends: any server may be the
+// last one left.
 func (d *daemon) copyFiles(ctx context.Context) error {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -172,7 +172,7 @@ func (d *daemon) copyFiles(ctx context.Context) error {
 	}
 }
 
-// copyMissing reports whether nothing is missing any more.
+// copyMissing copies the missing files, and reports whether none is missing any more.
 func (d *daemon) copyMissing(ctx context.Context) bool {
 	whole := true
 	for digest := range d.snapshot().ReferredFiles() {

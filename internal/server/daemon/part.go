@@ -21,7 +21,7 @@ type runningPart struct {
 	done   chan error
 }
 
-// stopWait bounds how long a part may take to stop: more than any part's own drain time.
+// stopWait bounds the time for stopping a part: more than any part's own drain time.
 const stopWait = 20 * time.Second
 
 // start runs the part, again after a panic. If it ends before it was asked to, the whole server ends.

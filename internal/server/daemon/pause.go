@@ -12,14 +12,14 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// pausable is the store of a server. Every commit of the server passes it: while the cluster is paused, it refuses
-// those that are not in allowedSites. The store itself decides, in the commit: no server has to have heard of the
+// pausable is the store of a server. While the cluster is paused, it refuses every commit whose site is not in
+// allowedSites. The store itself decides that within the commit, so it holds also on a server that hasn't heard of the
 // pause.
 type pausable struct{ store.Store }
 
-// allowedSites are the commits that a paused cluster takes, by their site or the beginning of it: what resumes it, what
-// nodes and servers report about themselves, and the entry of machines, whose containers a resume compares with the
-// store.
+// allowedSites are the commits that a paused cluster accepts, by their site or its prefix: those of a resume, the
+// reports of nodes and servers about themselves, and the entries of machines, whose containers a resume compares with
+// the store.
 var allowedSites = []string{
 	"pause.", "resume.", "election", "cluster.found", "authority.found",
 	"agent.", "certs.", "server.", "member.enter", "token.make", "token.revoke", "token.spent",
@@ -39,14 +39,14 @@ func (p pausable) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 		return revision, err
 	}
 	pause, unread := readStored[records.Pause](ctx, p.Store, records.PauseKey)
-	if unread != nil || !pause.Exists() { // it has just ended: the caller tries again
+	if unread != nil || !pause.Exists() { // the pause has just ended: the caller tries again
 		return 0, errors.Join(err, unread)
 	}
 	return 0, fmt.Errorf("%w: %s", store.ErrPaused, pause.Value.Reason)
 }
 
-// standstill holds what this server knows of the cluster's pause. It keeps the server's parts from working meanwhile;
-// commits are refused by the store. Create it with newStandstill.
+// standstill tracks the cluster's pause on this server, and stops the server's parts meanwhile; the store itself
+// refuses commits. Create it with newStandstill.
 type standstill struct {
 	mu     sync.Mutex
 	reason string
@@ -54,7 +54,7 @@ type standstill struct {
 	resumed, begun chan struct{}
 }
 
-// newStandstill returns the standstill of a cluster that is paused for a reason, or isn't paused if there is none.
+// newStandstill returns the standstill of a cluster that is paused for a reason; with an empty reason it isn't paused.
 func newStandstill(reason string) *standstill {
 	p := &standstill{resumed: make(chan struct{}), begun: make(chan struct{}), reason: reason}
 	if reason == "" {
@@ -65,8 +65,8 @@ func newStandstill(reason string) *standstill {
 	return p
 }
 
-// follow takes over why the cluster is paused. It reads under its lock, so that an older reading never replaces a newer
-// one.
+// follow updates the reason for the pause. It calls read under its lock, so that an older reading never replaces a
+// newer one.
 func (p *standstill) follow(read func() string) (changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +106,7 @@ func (p *standstill) interrupted() <-chan struct{} {
 	return p.begun
 }
 
-// after returns a part that works while the cluster is not paused: a pause ends its context, and a resume begins it
+// after returns a part that runs while the cluster is not paused: a pause ends its context, and a resume starts it
 // again.
 func (p *standstill) after(run func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
@@ -147,7 +147,7 @@ func (p *standstill) during(ctx context.Context, run func(context.Context) error
 	}
 }
 
-// followPause takes over from the view whether the cluster is paused. The view must have been read once.
+// followPause follows the pause of the cluster in the view. The view must be complete.
 func (d *daemon) followPause(ctx context.Context) {
 	changed := d.pause.follow(func() string { return d.snapshot().PauseReason() })
 	switch why := d.pause.why(); {

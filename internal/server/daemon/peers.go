@@ -21,12 +21,12 @@ import (
 	"tend.dev/tend/internal/store/etcd"
 )
 
-// errNoGate is returned for a server beside others that they and the agents can't ask anything.
+// errNoGate is returned for a server beside others without a listener for them and for agents.
 var errNoGate = errors.New("a server beside others needs a listener for them and for agents: start it with --node-listen :8688")
 
 func (d *daemon) peersFolder() string { return filepath.Join(d.Root, "peers") }
 
-// openPeers returns how this server's store reaches those of others; nil if it is to be alone.
+// openPeers returns the settings with which this server's store connects to others; nil for a single server.
 func (d *daemon) openPeers(ctx context.Context) (*etcd.Peers, error) {
 	settings, known, err := d.readPeers()
 	if err != nil {
@@ -94,7 +94,8 @@ func (d *daemon) writePeers(settings peer.Settings) error {
 	return peer.WriteSettings(d.peersFolder(), settings)
 }
 
-// chooseName fills in the server's name. Other servers know it by that: beside them it can't be changed.
+// chooseName fills in the server's name. Among several servers the name can't be changed later, since the others know
+// it.
 func (d *daemon) chooseName(settings peer.Settings, known bool) error {
 	if known && d.Name != "" && d.Name != settings.Name {
 		return fmt.Errorf("--name %s: this server is %s of its cluster, and keeps that name: leave the flag out; one of another name joins with an empty --root",
@@ -110,7 +111,7 @@ func (d *daemon) chooseName(settings peer.Settings, known bool) error {
 
 func (d *daemon) namePath() string { return filepath.Join(d.Root, "server") }
 
-// rememberName stores the server's name in its root, once it may have it.
+// rememberName stores the server's name in its root, once the name is accepted.
 func (d *daemon) rememberName() error {
 	text := []byte(d.Name + "\n")
 	if known, err := os.ReadFile(d.namePath()); err == nil && bytes.Equal(known, text) {

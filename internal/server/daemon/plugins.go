@@ -23,7 +23,7 @@ func (d *daemon) buildPlugins() (*broker.Broker, error) {
 	if root == nil {
 		return nil, err
 	}
-	if err != nil { // the server starts without plugins if they fail
+	if err != nil { // without its plugins the server starts all the same
 		d.Logger.Warn("the folder of plugins is not in order", "folder", d.Plugins, "error", err)
 	}
 	return broker.New(broker.Options{Root: root, Verbs: d.verbs, Snapshot: d.snapshot, Decode: manifest.Decode,
@@ -38,7 +38,7 @@ func (d *daemon) callbackPath(object api.Object) string {
 	return "/t/" + server.ContainerToken(d.keys.CallbackMAC, object)
 }
 
-// authority returns what gives out the certificate of the ingresses' own authority; nil if there is no proxy.
+// authority returns the function that returns the certificate of the ingresses' own authority; nil without a proxy.
 func (d *daemon) authority() func(context.Context) ([]byte, error) {
 	if !d.NoAgent && (d.Edge != nil || !d.Ingress.Wanted()) {
 		return nil

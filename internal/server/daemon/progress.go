@@ -13,14 +13,14 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// progress is the last known revision of a cluster, kept in the root beside the store: a store that is behind it was
-// restored. It is never ahead of what the store has on disk.
+// progress is the last known revision of a cluster, stored in the root beside the store: a store that is behind it was
+// restored. It is never ahead of the store on disk.
 type progress struct {
 	Revision int64 `json:"revision"`
-	// Restored is set by tend restore, and by the start that found the store behind, until a person has resumed.
+	// Restored is set by tend restore, or by a start that found the store behind, until a person has resumed.
 	Restored bool `json:"restored,omitempty"`
-	// Pause is the number of the pause for which Restored is set, else of the last one that was over. It is 0 in the file
-	// that tend restore writes.
+	// Pause is the number of the pause for which Restored is set, else of the last one that ended. It is 0 in the file of
+	// tend restore.
 	Pause int64 `json:"pause,omitempty"`
 	// Backup is the time of the backup that tend restore created the store from.
 	Backup string `json:"backup,omitempty"`
@@ -31,7 +31,7 @@ const progressEvery = 5 * time.Second
 
 func (d *daemon) progressPath() string { return filepath.Join(d.Root, "clusters", d.cluster.UID) }
 
-// readProgress returns what is known of the cluster; the zero value if the file is missing or damaged.
+// readProgress returns the stored progress; the zero value if the file is missing or damaged.
 func (d *daemon) readProgress() progress {
 	raw, err := os.ReadFile(d.progressPath())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -69,7 +69,7 @@ func (d *daemon) writeProgress(p progress) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// keepProgress writes the view's revision, which is never ahead of what the store has on disk, until ctx ends.
+// keepProgress stores the view's revision, which is never ahead of the store on disk, until ctx ends.
 func (d *daemon) keepProgress(ctx context.Context) error {
 	written := int64(0)
 	keep := func() {
@@ -96,7 +96,7 @@ func (d *daemon) keepProgress(ctx context.Context) error {
 	}
 }
 
-// lastPauseSeen returns the number of the last pause that is over, as far as this server knows.
+// lastPauseSeen returns the number of the last pause of which this server knows that it ended.
 func (d *daemon) lastPauseSeen() int64 {
 	if last := d.snapshot().LastPause(); last.Exists() {
 		return max(d.lastPause, last.Value.Number)

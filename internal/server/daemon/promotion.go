@@ -12,15 +12,15 @@ import (
 // promoteEvery is the interval between two looks at the servers that join.
 const promoteEvery = 500 * time.Millisecond
 
-// How many looks a server may take to go on with its join, before its store has started and then until it could open
-// all that it needs: 10 min and an hour. Looks are counted, because no clock may decide who is a server.
+// The number of checks in which a joining server must make progress: until its store has started, and then until it has
+// opened everything that it needs; 10 min and an hour. Checks are counted, since no clock may decide who is a server.
 const (
 	looksAdded   = int(10 * time.Minute / promoteEvery)
 	looksJoining = int(time.Hour / promoteEvery)
 )
 
-// promote gives servers a vote when they are ready for it, undoes joins that don't go on, and keeps this one's
-// certificate for the others, until ctx ends.
+// promote gives ready servers their vote, undoes joins without progress, and renews this server's certificate for the
+// others, until ctx ends.
 func (d *daemon) promote(ctx context.Context) error {
 	renewed := make(chan error, 1)
 	recovery.Go(func() {
@@ -39,7 +39,7 @@ func (d *daemon) promote(ctx context.Context) error {
 	}
 }
 
-// lookAtJoins is one look. looks counts those at each member that doesn't vote, of this server while its store leads.
+// lookAtJoins makes one check. looks counts the checks of each member without a vote while this server's store leads.
 func (d *daemon) lookAtJoins(ctx context.Context, looks map[uint64]int) {
 	running := d.presences()
 	ready := func(m etcd.Member) bool { return running[m.Name] != nil && running[m.Name].Member == idOf(m) }
@@ -84,10 +84,10 @@ func nameOr(m etcd.Member) string {
 	return m.Name
 }
 
-// takeOut removes a server, and what is kept for it.
+// takeOut removes a server, and the records kept for it.
 func (d *daemon) takeOut(ctx context.Context, m etcd.Member) error {
 	spent := func(server string) bool { return server == m.Name }
-	if m.Name == "" { // it is one of those that nothing else is known of
+	if m.Name == "" { // a member that has never started
 		spent = func(server string) bool { return !d.started(server) }
 	}
 	if err := d.etcd.RemoveMember(ctx, m); err != nil {

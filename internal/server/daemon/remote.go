@@ -14,7 +14,7 @@ import (
 // remoteListener is the listener of the API for people on other machines. The zero value doesn't listen.
 type remoteListener struct {
 	url string
-	// authority is the cluster's own, if it issues the certificate.
+	// authority is the cluster's own authority if that issues the certificate.
 	authority *authority.Authority
 }
 
@@ -26,7 +26,7 @@ func (d *daemon) remoteAccess() (url, fingerprint string) {
 	return d.remote.url, fingerprint
 }
 
-// listenRemote opens the listener for people on other machines, if there is to be one.
+// listenRemote opens the listener for people on other machines, if the options ask for one.
 func (d *daemon) listenRemote(context.Context) error {
 	if d.Listen == "" {
 		return nil
@@ -49,8 +49,8 @@ func (d *daemon) listenRemote(context.Context) error {
 	return nil
 }
 
-// remoteCertificate returns what answers with the certificate of that listener: of the user's files, or of the
-// cluster's own authority.
+// remoteCertificate returns the source of that listener's certificate: the user's files, or the cluster's own
+// authority.
 func (d *daemon) remoteCertificate() (certificate func() (*tls.Certificate, error), err error) {
 	if d.remote.authority != nil {
 		return renewing(d.Now, d.remote.authority.Fingerprint, d.remote.authority.Server), nil
@@ -62,8 +62,8 @@ func (d *daemon) remoteCertificate() (certificate func() (*tls.Certificate, erro
 	return files.current, nil
 }
 
-// openRemoteAuthority opens the cluster's own authority where it issues the certificate of that listener. It is the one
-// of nodes, so that one fingerprint is good for all servers.
+// openRemoteAuthority opens the cluster's own authority if it issues that listener's certificate. It is the authority
+// of nodes, so that one fingerprint is valid for all servers.
 func (d *daemon) openRemoteAuthority(ctx context.Context) (err error) {
 	switch {
 	case d.Listen == "" || d.TLSCert != "":

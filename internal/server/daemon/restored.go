@@ -8,13 +8,13 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// finding holds what a server finds of the cluster's past when it starts, before it writes anything.
+// finding is the state of the cluster that a starting server finds, before it writes anything.
 type finding struct {
-	// known holds what its root remembers.
+	// known is the progress stored in the root.
 	known progress
 	// revision is the store's.
 	revision int64
-	// now is the pause of the cluster, last the one before it that is over.
+	// now is the present pause of the cluster, last the previous one, which has ended.
 	now, last records.Read[records.Pause]
 	// asked is set by --paused.
 	asked bool
@@ -31,13 +31,13 @@ func (f finding) over() int64 {
 // settled reports whether the pause for which this root is marked is over.
 func (f finding) settled() bool { return f.known.Pause > 0 && f.over() >= f.known.Pause }
 
-// reason returns why a pause begins with this start of the server; empty if none does. A store that is behind what the
-// root remembers was restored from a backup: acting on it would start containers that already run. If a pause that the
-// root doesn't know is over, a person has dealt with that through another server.
+// reason returns why this start of the server pauses the cluster; empty if it doesn't. A store that is behind the
+// progress in the root was restored from a backup: acting on it would start containers that already run. If a pause
+// that the root doesn't know has ended, a person has handled that through another server.
 func (f finding) reason() string {
 	switch {
 	case f.known.Restored && f.known.Pause == 0 && f.known.Backup != "":
-		// by tend restore, whatever the backup says of a pause
+		// by tend restore, also if the backup contains a pause
 		return "restored from the backup of " + f.known.Backup
 	case f.now.Exists():
 		return ""
@@ -63,9 +63,9 @@ func (f finding) next() int64 {
 	return number + 1
 }
 
-// checkRestored finds out whether the cluster is paused, and pauses it if this start finds an older store: before
-// anything else is written, because this start's own writes could bring the store to a revision that no longer seems to
-// be behind.
+// checkRestored checks whether the cluster is paused, and pauses it if this start finds an older store. It does so
+// before anything else is written, since this start's own writes could raise the store's revision so far that it no
+// longer seems behind.
 func (d *daemon) checkRestored(ctx context.Context) error {
 	f, err := d.findRestored(ctx)
 	if err != nil {
@@ -110,7 +110,7 @@ func (d *daemon) beginPause(ctx context.Context, f finding, reason string) (*rec
 	if err != nil {
 		return nil, err
 	}
-	// A commit without an answer can't be applied once this pause is over: its end changes the last pause.
+	// A commit without an answer can't be applied once this pause has ended: its end changes the record of the last pause.
 	_, err = records.NewTxn("pause.begin").If(records.PauseKey, f.now.Modified).If(records.LastPauseKey, f.last.Modified).
 		Put(records.PauseKey, pause).Commit(ctx, d.store)
 	if err != nil {
@@ -119,7 +119,7 @@ func (d *daemon) beginPause(ctx context.Context, f finding, reason string) (*rec
 	return &pause, nil
 }
 
-// endPause lets the cluster go on. The pause is over for all servers with this commit.
+// endPause ends the pause, with one commit for all servers.
 func (d *daemon) endPause(ctx context.Context) error {
 	pause := d.snapshot().Pause()
 	if !pause.Exists() {

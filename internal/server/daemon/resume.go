@@ -15,13 +15,13 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// resumeTime bounds a resume, which continues if its caller leaves.
+// resumeTime bounds a resume, which continues if its caller disconnects.
 const resumeTime = 5 * time.Minute
 
-// resume ends the pause of the cluster. Containers that match a task of the store take its place; unknown says what
-// happens to the others. If there are others and unknown says nothing, resume returns an error before it changes
-// anything. Its last commit ends the pause: after a crash before it the cluster is still paused, and the next resume,
-// by any server, continues.
+// resume ends the pause of the cluster. Containers that match a task of the store become that task's; unknown decides
+// the fate of the others. If there are others and unknown is empty, resume returns an error before it changes anything.
+// Its last commit ends the pause: after a crash before it the cluster is still paused, and the next resume, by any
+// server, continues.
 func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api.ResumeResult, error) {
 	d.resuming.Lock()
 	defer d.resuming.Unlock()
@@ -77,13 +77,13 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 	return result, nil
 }
 
-// resumeTxn begins a commit of a resume: it is applied only while this server has the controllers.
+// resumeTxn begins a commit of a resume, which is applied only while this server has the controllers.
 func (d *daemon) resumeTxn(site string) *records.Txn {
 	return records.NewTxn(site).If(controlplane.ElectionKey, d.term.Load().Revision())
 }
 
-// catchUp waits until this server knows what is stored. Before, every container seems unknown; and another server may
-// have paused the cluster, or resumed it.
+// catchUp waits until the view has everything that is stored. Before that, every container would seem unknown, and
+// another server may have paused or resumed the cluster.
 func (d *daemon) catchUp(ctx context.Context) error {
 	if !d.awaitView(ctx) {
 		return fmt.Errorf("read the store: %w", ctx.Err())
@@ -105,7 +105,7 @@ func nodesAbsent(absent []string) error {
 		Next: "start their agents and resume again; tend resume --keep goes on without them, and leaves what the store doesn't know quarantined"}
 }
 
-// absent returns the nodes that the store knows and that are not connected.
+// absent returns the nodes in the store that are not connected.
 func (d *daemon) absent(snap records.Snapshot) (out []string) {
 	for _, known := range snap.Nodes() {
 		if _, err := d.fleet.Node(known.Value.ID); err != nil {
@@ -121,8 +121,8 @@ type stray struct {
 	node string
 }
 
-// found compares the containers of all connected nodes with the store: each takes the place of a task of its own node,
-// or is left. After the pause all are left: the controllers use the store as it is.
+// found compares the containers of all connected nodes with the store: each is adopted by a task of its own node, or
+// returned in left. After the pause all are left: the controllers use the store as it is.
 func (d *daemon) found(
 	ctx context.Context, snap records.Snapshot, paused bool,
 ) (adopted []adoption.Adoption, left []stray, err error) {
@@ -151,8 +151,8 @@ func (d *daemon) found(
 	return adopted, left, err
 }
 
-// unknown returns those whose task the store doesn't know by now: after the pause, controllers start what snapshots
-// taken before don't show.
+// unknown returns those of the containers whose task isn't in the store by now: after the pause, controllers start
+// containers that an older snapshot doesn't show.
 func (d *daemon) unknown(ctx context.Context, left []stray) ([]stray, error) {
 	if len(left) == 0 {
 		return nil, nil
@@ -164,7 +164,7 @@ func (d *daemon) unknown(ctx context.Context, left []stray) ([]stray, error) {
 	return slices.DeleteFunc(slices.Clone(left), func(s stray) bool { return snap.Task(s.Task).Exists() }), nil
 }
 
-// vacant returns the tasks of the node that should run and have no container, or one that has ended: what replaced it
+// vacant returns the node's tasks that should run but have no running container: the container that replaced theirs
 // since the backup may run.
 func vacant(snap records.Snapshot, node string, listed []runtime.Container) (out []adoption.Vacant) {
 	present, ended := map[string]bool{}, map[string]bool{}
@@ -193,15 +193,15 @@ func hasEnded(c runtime.Container) bool {
 	return c.State == runtime.StateExited || c.State == runtime.StateDead
 }
 
-// succeeded reports whether a task of the same owner replaces this one.
+// succeeded reports whether another task of the owner replaces this one.
 func succeeded(snap records.Snapshot, task api.Task) bool {
 	return slices.ContainsFunc(snap.TasksOf(task.Owner()), func(other records.Read[api.Task]) bool {
 		return other.Value.Replaces == task.Slot && other.Value.ID != task.ID && other.Value.Desired == api.DesiredRunning
 	})
 }
 
-// unplaced returns the tasks that have a container here, although the store knows of no node for them yet: it is older
-// than their placing. They go on replacing those whose places were adopted.
+// unplaced returns tasks that have a container on this node although the store has no node for them: it is older than
+// their placement. They continue to replace those whose places were adopted.
 func unplaced(
 	snap records.Snapshot, node string, listed []runtime.Container, adopted []adoption.Adoption,
 ) (out []adoption.Adoption) {
@@ -219,7 +219,7 @@ func unplaced(
 	return out
 }
 
-// orphans returns the containers whose task the store doesn't know.
+// orphans returns the containers whose task isn't in the store.
 func orphans(snap records.Snapshot, listed []runtime.Container) (out []adoption.Orphan) {
 	for _, c := range listed {
 		if snap.Task(c.Task()).Exists() {

@@ -41,7 +41,7 @@ func (d *daemon) adopt(ctx context.Context, snap records.Snapshot, adopted []ado
 	return d.view.WaitFor(ctx, revision)
 }
 
-// discardEnded removes the ended containers of tasks whose place a running one took: nothing knows them any more.
+// discardEnded removes the ended containers of tasks that adopted a running one: no record refers to them any more.
 func (d *daemon) discardEnded(ctx context.Context, adopted []adoption.Adoption) error {
 	replaced := map[string]bool{}
 	for _, a := range adopted {
@@ -67,8 +67,8 @@ func (d *daemon) discardEnded(ctx context.Context, adopted []adoption.Adoption) 
 	return err
 }
 
-// discard stops and removes containers, and returns their names. It leaves those whose task the store knows meanwhile.
-// Volumes stay.
+// discard stops and removes containers, and returns their names. It leaves containers whose task is in the store by
+// now. Volumes stay.
 func (d *daemon) discard(ctx context.Context, left []stray) (stopped []string, err error) {
 	var faults []error
 	for _, s := range left {

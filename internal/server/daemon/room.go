@@ -2,7 +2,7 @@ package daemon
 
 import "tend.dev/tend/internal/store"
 
-// stalled says that the store's disk finishes no write; it is empty if it does.
+// stalled returns the reason while the store's disk finishes no write, else "".
 func (d *daemon) stalled() string {
 	if d.etcd == nil {
 		return ""
@@ -13,7 +13,7 @@ func (d *daemon) stalled() string {
 	return ""
 }
 
-// full says why the store takes no writes for lack of disk space, with what to do; it is empty if there is room.
+// full returns the reason, with the next step, while the store refuses writes for lack of disk space, else "".
 func (d *daemon) full() string {
 	if bounded, ok := d.Store.(store.Bounded); ok {
 		if err := bounded.Room(); err != nil {

@@ -18,7 +18,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// besideOthers returns the parts of a server that other servers may run beside.
+// besideOthers returns the parts that only a server with possible others runs.
 func (d *daemon) besideOthers() (parts []part) {
 	if !d.several() {
 		return nil
@@ -28,7 +28,7 @@ func (d *daemon) besideOthers() (parts []part) {
 	}
 	parts = append(parts, part{"presence", d.bePresent})
 	if d.nodeListener == nil {
-		return parts // it can't have admitted another one
+		return parts // without it, this server can't have admitted another
 	}
 	parts = append(parts, part{"copies", d.copyFiles})
 	if d.host != nil {
@@ -37,14 +37,14 @@ func (d *daemon) besideOthers() (parts []part) {
 	return parts
 }
 
-// bePresent says to the other servers that this one runs, until ctx ends.
+// bePresent announces this server to the others until ctx ends.
 func (d *daemon) bePresent(ctx context.Context) error {
 	var lease store.LeaseID
 	spent := false
 	ticker := time.NewTicker(controlplane.ElectionTTL / 3)
 	defer ticker.Stop()
 	for {
-		if !spent { // before the others see this one: who finds its token gets nothing for it from then on
+		if !spent { // before the others see this server: from then on its token is worthless
 			spent = d.spendTokens(ctx, func(server string) bool { return server == d.Name }) == nil
 		}
 		if lease == 0 || errors.Is(d.store.KeepAlive(ctx, lease), store.ErrLeaseNotFound) {
@@ -66,7 +66,7 @@ func (d *daemon) bePresent(ctx context.Context) error {
 	}
 }
 
-// gateAddress returns where nodes reach this server; empty if it has no listener for them.
+// gateAddress returns the address at which nodes reach this server, or "" without a listener for them.
 func (d *daemon) gateAddress() string {
 	if d.nodeListener == nil {
 		return ""
@@ -74,7 +74,7 @@ func (d *daemon) gateAddress() string {
 	return d.nodeAddress()
 }
 
-// announcePresence says that this server runs, and where nodes reach it; nowhere if the address is empty.
+// announcePresence records that this server runs, and the address for nodes, which may be empty.
 func (d *daemon) announcePresence(ctx context.Context, since time.Time, address string) (store.LeaseID, error) {
 	presence := api.ServerPresence{Address: address, Version: version.Version, Since: since}
 	if d.etcd != nil {
@@ -117,7 +117,7 @@ func (d *daemon) servers() api.Servers {
 	return out
 }
 
-// serverOf returns what is known of a server whose store is one of the members.
+// serverOf returns the description of a server whose store is one of the members.
 func (d *daemon) serverOf(m etcd.Member, presence *api.ServerPresence) api.Server {
 	s := api.Server{Name: nameOf(m), Store: m.URL, State: api.ServerDown, Vote: api.VotesAsServer}
 	if !m.Voting {
@@ -137,7 +137,7 @@ func (d *daemon) serverOf(m etcd.Member, presence *api.ServerPresence) api.Serve
 	return s
 }
 
-// serverMeant asks whether another server was meant; empty if no name is near.
+// serverMeant returns a question whether a server with a similar name was meant, or "".
 func serverMeant(name string, members []etcd.Member) string {
 	var names []string
 	for _, member := range members {
@@ -149,7 +149,7 @@ func serverMeant(name string, members []etcd.Member) string {
 	return ""
 }
 
-// removeServer takes a server out of the cluster.
+// removeServer removes a server from the cluster.
 func (d *daemon) removeServer(ctx context.Context, name string) error {
 	if !d.several() {
 		return &api.Problem{Status: http.StatusConflict,
@@ -184,7 +184,7 @@ func (d *daemon) removeServer(ctx context.Context, name string) error {
 	return err
 }
 
-// forgetServer deletes what is kept for a server that was removed, and spends the tokens that it has used.
+// forgetServer deletes the records of a removed server, and invalidates the tokens that it has used.
 func (d *daemon) forgetServer(ctx context.Context, name string, spent func(server string) bool) error {
 	if err := d.spendTokens(ctx, spent); err != nil {
 		return err
@@ -193,7 +193,7 @@ func (d *daemon) forgetServer(ctx context.Context, name string, spent func(serve
 	return err
 }
 
-// quorum returns why nothing can be written; empty if it can.
+// quorum returns the reason why nothing can be written, or "".
 func (d *daemon) quorum() string {
 	store, ok := d.Store.(interface{ Quorum() error })
 	if !ok || !d.several() {

@@ -16,12 +16,12 @@ import (
 // settleOps bounds one commit of settle.
 const settleOps = 2000
 
-// unknownRun is the message of a run of which a restored store doesn't know what became.
+// unknownRun is the message of a run whose outcome a restored store doesn't know.
 const unknownRun = "unknown: restored from a backup; it may have run since. Next: "
 
-// settle keeps a restored store from running anything again by itself. What became of a run since the backup is
-// unknown, unless its container still runs here: such a run ends. The due times of cron jobs up to now are over, and
-// commands of an unfinished rollout wait for a person. It may be repeated: what it has settled it leaves alone.
+// settle keeps a restored store from running anything again by itself. The outcome of a run since the backup is
+// unknown, unless its container still runs here: such a run ends. Due times of cron jobs up to now are skipped, and
+// commands of an unfinished rollout wait for a person. It may be repeated.
 func (d *daemon) settle(ctx context.Context) error {
 	running, err := d.runningTasks(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func (d *daemon) runningTasks(ctx context.Context) (map[string]bool, error) {
 	return out, nil
 }
 
-// settled commits a part of a settlement, and waits until it is seen.
+// settled commits a part of the settlement, and waits until the view shows it.
 func (d *daemon) settled(ctx context.Context, txn *records.Txn) error {
 	revision, err := txn.Commit(ctx, d.store)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *settlement) end(ctx context.Context, read records.Read[api.Run]) {
 	s.ended = append(s.ended, run.Owner().String()+" "+run.ID)
 }
 
-// nextOf returns the command that runs what a run ran.
+// nextOf returns the command with which a user repeats a run.
 func nextOf(run api.Run) string {
 	if run.Trigger == api.TriggerRelease {
 		return "tend restart " + run.Owner().String()
@@ -122,7 +122,7 @@ func nextOf(run api.Run) string {
 	return "tend run " + run.Owner().String()
 }
 
-// stamp marks an object whose past since the backup is unknown.
+// stamp marks an object whose history since the backup is unknown.
 func (s *settlement) stamp(ctx context.Context, read records.Read[api.Object]) {
 	object := *read.Value
 	value := ""
@@ -150,7 +150,8 @@ func (s *settlement) stamp(ctx context.Context, read records.Read[api.Object]) {
 	s.begin(ctx).If(key, read.Modified).Put(key, object)
 }
 
-// unknownLab reports whether a lab may have run, or ended, since the backup: it has not ended by that, and doesn't run.
+// unknownLab reports whether a lab may have run, or ended, since the backup: it has not ended in the store, and doesn't
+// run.
 func (s *settlement) unknownLab(ref api.Ref) bool {
 	if status := s.snap.LabStatus(ref); status.Exists() && status.Value.Phase.Ended() {
 		return false
@@ -183,7 +184,7 @@ func (s *settlement) unknownRelease(read records.Read[api.Object]) string {
 	if n := len(releases); n > 0 && !releases[n-1].Value.CreatedAt.Before(read.Value.Metadata.UpdatedAt) {
 		last = max(last, releases[n-1].Value.Number)
 	} else {
-		last++ // that of the spec was not made yet
+		last++ // the release of the present spec was not made yet
 	}
 	return api.RestoredRelease{Number: last, Generation: read.Value.Metadata.Generation}.String()
 }
@@ -214,7 +215,7 @@ func (s *settlement) begin(ctx context.Context) *records.Txn {
 	return s.txn
 }
 
-// flush commits what was collected if it is more than most operations.
+// flush commits the collected writes if there are more than most.
 func (s *settlement) flush(ctx context.Context, most int) {
 	if s.txn != nil && s.txn.Len() > most && s.err == nil {
 		s.err = s.commit(ctx, s.txn)

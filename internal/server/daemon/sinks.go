@@ -18,7 +18,7 @@ import (
 // source is the source of all events of the cluster.
 func (d *daemon) source() string { return "/tend/clusters/" + d.cluster.UID }
 
-// sinks returns what the controller of sinks needs, and registers its metrics.
+// sinks returns the options of the sinks' controller, and registers its metrics.
 func (d *daemon) sinks(caller *webhook.Caller) sink.Options {
 	outcomes := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "tend_sink_deliveries_total",
@@ -43,14 +43,14 @@ func (d *daemon) sinks(caller *webhook.Caller) sink.Options {
 	}
 }
 
-// testSink sends a test as a sink does, and says what came back. It leaves what the sink has to send alone.
+// testSink sends a test as a sink does, and returns the answer. The sink's own events are not affected.
 func (d *daemon) testSink(ctx context.Context, object api.Object) (api.SinkTest, error) {
 	deps := control.Deps{Snapshot: d.snapshot, Sealer: d.keys, Logger: d.Logger, Now: d.Now}
 	return sink.Test(ctx, sink.NewSender(deps, d.plane.Sinks.Effects, d.source()), object)
 }
 
-// behind collects how far each sink is behind, from the view: so every server of a cluster has it, and no sink that is
-// gone.
+// behind measures from the view how far each sink is behind: every server of a cluster then reports it, and only for
+// existing sinks.
 type behind struct{ *daemon }
 
 var behindDesc = prometheus.NewDesc("tend_sink_behind_seconds",

@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// spendTokens records that servers need no answer to their joins any more: their tokens would give the keys of the
-// cluster to anyone who finds them.
+// spendTokens records that servers no longer need the answer to their join: with it, a token would give the cluster's
+// keys to anyone who finds it.
 func (d *daemon) spendTokens(ctx context.Context, by func(server string) bool) error {
 	page, err := d.store.List(ctx, records.JoinTokensPrefix, store.ListOptions{})
 	if err != nil {

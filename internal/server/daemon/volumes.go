@@ -10,12 +10,12 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// askTime bounds how long the engine is asked for one object: without an answer the agent decides, before it starts a
-// pod.
+// askTime bounds the wait for the engine's answer about one object: without an answer the agent decides, before it
+// starts a pod.
 const askTime = 2 * time.Second
 
-// occupied returns why the pods of a spec can't start, where it is known on which machine they would: in a cluster of
-// one node, the server's own.
+// occupied returns the reason why the pods of a spec can't start, or nil. It asks only if their machine is certain: in
+// a cluster of one node, the server's own.
 func (d *daemon) occupied(ctx context.Context, spec api.DeploymentSpec) (verbs.Occupied, bool) {
 	if d.host == nil {
 		return verbs.Occupied{}, false

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// LookEvery is the interval between two looks at what is to be done.
+// LookEvery is the interval at which a server checks the rotations.
 const LookEvery = 2 * time.Second
 
 // Follow does this server's part of every rotation, until ctx ends.
@@ -29,7 +29,7 @@ func (s *Service) Follow(ctx context.Context) error {
 	}
 }
 
-// FollowOnce does what is to be done now. A key that can't be followed keeps none of the others from it.
+// FollowOnce does this server's due part of every rotation. An error in one doesn't stop the others.
 func (s *Service) FollowOnce(ctx context.Context) error {
 	snap, said := s.Snapshot(), records.Holdings{}
 	var faults []error

@@ -31,7 +31,7 @@ type Ingress struct {
 
 	mu sync.Mutex
 	at [2]int64 // the revisions of the records that the roots were read from
-	// roots are the fingerprints of the root and of the former one; empty if there is none.
+	// roots are the fingerprints of the present root and of the former one, or empty.
 	roots [2]string
 	// left are the hosts whose certificates Renew found to be left at looked, sorted.
 	left   []string
@@ -171,8 +171,8 @@ func (k *Ingress) Renew(ctx context.Context, _ Store, _ records.Rotation) (int, 
 	return len(k.left), nil
 }
 
-// find returns the hosts whose certificates the former root signed. What a node stored without having it signed holds
-// nothing up.
+// find returns the hosts whose certificates the former root signed. Certificates that a node stored without having them
+// signed don't count.
 func (k *Ingress) find(ctx context.Context) (left []string, err error) {
 	text, err := k.Certificates.Load(ctx, certs.FormerRoot)
 	if errors.Is(err, fs.ErrNotExist) {

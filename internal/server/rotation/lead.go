@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// Lead begins the next phase of every rotation when it is its time, until ctx ends. It runs on the server that leads,
-// and commits by its term.
+// Lead begins the next phase of every rotation when all parties are ready, until ctx ends. It runs on the leading
+// server, and commits within its term.
 func (s *Service) Lead(ctx context.Context, term Store) {
 	s.used, s.clean = map[string]time.Time{}, map[string]bool{} // another server may have led meanwhile
 	ticker := time.NewTicker(LookEvery)
@@ -32,7 +32,7 @@ func (s *Service) Lead(ctx context.Context, term Store) {
 	}
 }
 
-// LeadOnce takes every rotation one step further, if it can go.
+// LeadOnce advances every rotation by one phase, if possible.
 func (s *Service) LeadOnce(ctx context.Context, term Store) error {
 	var faults []error
 	for _, key := range s.Keys {
@@ -79,8 +79,8 @@ func (s *Service) leadKey(ctx context.Context, term Store, key Key) error {
 	return err
 }
 
-// look fills in how many of what the old key made are left, once every party uses the new one. When nothing was, it
-// looks again at the end alone.
+// look counts what the old key made and still exists, once every party uses the new key. If nothing was left, it counts
+// again only at the end.
 func (s *Service) look(
 	ctx context.Context, term Store, key Key, name string, state *rekey.State, r records.Rotation,
 ) error {
@@ -102,7 +102,7 @@ func (s *Service) look(
 	return err
 }
 
-// parties returns who must do its part: every server, and what the key has besides.
+// parties returns the parties of a rotation: every server, and the key's own parties.
 func (s *Service) parties(snap records.Snapshot, name string, key Key) []rekey.Party {
 	said := snap.Holdings()
 	var out []rekey.Party

@@ -82,7 +82,7 @@ func (k *Nodes) stored(snap records.Snapshot) (issuers []*authority.Authority, m
 	return both.Each(), record.Modified, nil
 }
 
-// put stores authorities: the first issues, and the certificates of all are taken.
+// put stores authorities. The first one issues; certificates of all are accepted.
 func (k *Nodes) put(txn *records.Txn, modified int64, issuers ...*authority.Authority) error {
 	var text []byte
 	for _, issuer := range issuers {
@@ -148,7 +148,7 @@ func (k *Nodes) Advance(snap records.Snapshot, r *records.Rotation, txn *records
 func (k *Nodes) Parties(snap records.Snapshot) (out []rekey.Party) {
 	for node, member := range snap.Members() {
 		if member.Removed || member.UID == "" {
-			continue // its node is a server's, which has the authority itself, or it is gone
+			continue // the node belongs to a server, which has the authority itself, or is gone
 		}
 		p := rekey.Party{Name: "node " + node, Knows: member.Roots, Uses: member.Issuer}
 		switch {

@@ -12,10 +12,10 @@ import (
 	"tend.dev/tend/internal/store/secret"
 )
 
-// Secrets are the keys that encrypt what is secret in the store.
+// Secrets are the keys that encrypt secrets in the store.
 type Secrets struct {
 	*secret.Keys
-	// Retire keeps the former keys for what this machine alone has sealed with them.
+	// Retire stores the former keys, with which data that only this machine reads stays readable.
 	Retire func(text []byte) error
 }
 
@@ -98,7 +98,7 @@ func (Secrets) Parties(records.Snapshot) []rekey.Party { return nil }
 // Made implements Key.
 func (Secrets) Made() string { return "values still sealed with the old key" }
 
-// Renew implements Key: it seals again all that the old keys sealed, wherever it is in the store.
+// Renew implements Key: it encrypts everything in the store that the old keys encrypted again.
 func (k Secrets) Renew(ctx context.Context, by Store, _ records.Rotation) (left int, err error) {
 	batch := batch{by: by}
 	for page, after := (store.Page{More: true}), ""; page.More; {
@@ -123,13 +123,13 @@ func (k Secrets) Renew(ctx context.Context, by Store, _ records.Rotation) (left 
 	return left, batch.commit(ctx)
 }
 
-// The bounds of what one commit seals again.
+// The bounds of one commit of re-encrypted values.
 const (
 	valuesAtOnce = 32
 	bytesAtOnce  = 256 << 10
 )
 
-// batch collects values that are replaced unless someone else has written them since they were read.
+// batch collects values to replace, each on the condition that no one else has written it since it was read.
 type batch struct {
 	by    Store
 	txn   store.Txn
@@ -146,7 +146,7 @@ func (b *batch) replace(ctx context.Context, entry store.Entry, value []byte) er
 	return b.commit(ctx)
 }
 
-// commit replaces what was collected. What someone else wrote meanwhile is looked at again.
+// commit replaces the collected values. Values that were written meanwhile are checked again later.
 func (b *batch) commit(ctx context.Context) error {
 	if len(b.txn.Do) == 0 {
 		return nil

@@ -13,10 +13,10 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// Servers is the authority of the certificates with which the stores of servers reach each other. The store reads whom
-// it trusts when it starts: each server is to be started again twice.
+// Servers is the authority of the certificates with which the stores of servers connect. A store reads its trusted
+// authorities when it starts, so a rotation requires two restarts of each server.
 type Servers struct {
-	// Identity is this server's; nil if it is alone, or its store is an external etcd.
+	// Identity is this server's identity; nil if it is alone, or its store is an external etcd.
 	Identity         *peer.Identity
 	Encrypt, Decrypt func([]byte) ([]byte, error)
 	Now              func() time.Time

@@ -20,7 +20,7 @@ import (
 type Options struct {
 	Store    Store
 	Snapshot func() records.Snapshot
-	// Server is the name of this one; Servers are all that must do their part.
+	// Server is the name of this server; Servers are all servers that take part in a rotation.
 	Server  string
 	Servers func() []api.Server
 	Keys    []Key
@@ -35,23 +35,21 @@ type Store interface {
 	List(ctx context.Context, prefix string, opts store.ListOptions) (store.Page, error)
 }
 
-// Key is one that can be rotated.
+// Key is a key that can be rotated.
 type Key interface {
-	// Info returns its name, what it is for, and the fingerprint of the one in use; Note says what else is to be known.
+	// Info returns the key's name, purpose, and the fingerprint in use; its Note holds anything else a person should know.
 	Info(snap records.Snapshot) api.Key
-	// Begin makes a new key, adds what it stores besides the record to the transaction, and returns the fingerprints of
-	// both.
+	// Begin makes a new key, adds its records to the transaction, and sets the fingerprints of both keys in r.
 	Begin(snap records.Snapshot, r *records.Rotation, txn *records.Txn) error
-	// Follow does this server's part of what is stored, and returns what it has then.
+	// Follow does this server's part of the rotation's phase, and returns the keys that the server has then.
 	Follow(snap records.Snapshot, r *records.Rotation) (records.Holding, error)
-	// Advance adds what begins a phase to the transaction.
+	// Advance adds the writes that begin a phase to the transaction.
 	Advance(snap records.Snapshot, r *records.Rotation, txn *records.Txn) error
-	// Parties returns those besides the servers.
+	// Parties returns the parties besides the servers.
 	Parties(snap records.Snapshot) []rekey.Party
-	// Made says what the old key made and nobody makes again by itself, as Renew saw it last; empty if there is no such
-	// thing.
+	// Made describes what the old key made that nobody renews by itself, as of the last Renew; empty if there is none.
 	Made() string
-	// Renew makes again what the old key made. It returns how much is left.
+	// Renew renews what the old key made. It returns the number of items left.
 	Renew(ctx context.Context, by Store, r records.Rotation) (left int, err error)
 }
 
@@ -69,7 +67,7 @@ func New(o Options) *Service {
 	return &Service{Options: o, used: map[string]time.Time{}, clean: map[string]bool{}}
 }
 
-// List returns the keys, and how far their rotations have got.
+// List returns the keys, with the progress of their rotations.
 func (s *Service) List() []api.Key {
 	snap := s.Snapshot()
 	out := make([]api.Key, 0, len(s.Keys))
@@ -83,7 +81,7 @@ func (s *Service) List() []api.Key {
 	return out
 }
 
-// Begin begins the rotation of a key, unless it is rotated already. It returns the revision that shows it.
+// Begin begins the rotation of a key, unless one is running. It returns the revision that shows it.
 func (s *Service) Begin(ctx context.Context, name, by string) (int64, error) {
 	snap := s.Snapshot()
 	at := slices.IndexFunc(s.Keys, func(k Key) bool { return k.Info(snap).Name == name })

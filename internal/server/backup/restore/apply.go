@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/internal/server/backup"
 )
 
-// Finish moves what a committed restore has staged to its places; it does nothing if there is none. It may be repeated
-// after a crash, and after an error once its cause is gone: what is no longer staged was moved before.
+// Finish moves the files of a committed restore to their places; it does nothing if there is none. It may be repeated
+// after a crash or an error: files that are no longer staged were moved before.
 func Finish(root string, logger *slog.Logger) error {
 	staged := filepath.Join(root, ready)
 	text, err := os.ReadFile(filepath.Join(staged, "plan.json"))
@@ -41,7 +41,7 @@ func Finish(root string, logger *slog.Logger) error {
 		return fmt.Errorf("finish the restore in %s: %w: mend that, and start the server or restore again", staged, m.err)
 	}
 	logger.Info("restored from a backup", "root", root, "cluster", p.Cluster)
-	// The plan goes first: from then on there is nothing to do.
+	// Removing the plan ends the restore, so it comes before the folder.
 	return errors.Join(os.Remove(filepath.Join(staged, "plan.json")), syncFolder(staged), os.RemoveAll(staged),
 		os.RemoveAll(filepath.Join(p.Data, member)), syncFolder(root), syncFolder(p.Data))
 }
@@ -52,7 +52,8 @@ type mover struct {
 	err         error
 }
 
-// move moves a staged file or folder to its place, and what is there aside. It does nothing if nothing is staged.
+// move moves a staged file or folder to its place, and moves an existing one aside. It does nothing if nothing is
+// staged.
 func (m *mover) move(staged, place, name string) {
 	if m.err != nil {
 		return
@@ -74,7 +75,7 @@ func (m *mover) move(staged, place, name string) {
 	m.err = errors.Join(os.Rename(staged, place), syncFolder(filepath.Dir(place)))
 }
 
-// moveAside keeps what was in a place. A data dir on another disk keeps it itself.
+// moveAside moves the existing file in a place aside. A data dir on another disk stays there, under another name.
 func (m *mover) moveAside(place, name string) error {
 	target := filepath.Join(m.aside, name)
 	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
@@ -90,8 +91,8 @@ func (m *mover) moveAside(place, name string) error {
 	return os.Rename(place, target)
 }
 
-// blobs adds those that are not there. A running container may have mounted one that is: it stays, unless its bytes are
-// wrong.
+// blobs moves the missing blobs to their places. An existing blob, which a running container may have mounted, stays
+// unless its bytes are wrong.
 func (m *mover) blobs(staged, cluster string) {
 	entries, err := os.ReadDir(staged)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -113,7 +114,7 @@ func (m *mover) blobs(staged, cluster string) {
 		if m.err != nil {
 			return
 		}
-		_ = ledger.Claim("sha256:" + entry.Name()) // without it the file is only never collected
+		_ = ledger.Claim("sha256:" + entry.Name()) // without the claim the file is never collected, which does no harm
 	}
 	if len(entries) > 0 {
 		m.err = syncFolder(place)

@@ -20,11 +20,11 @@ type site struct {
 	made    []string
 	unlock  func() error
 	partial *os.File
-	// committed is set once the restore has happened: nothing is undone any more.
+	// committed is set once the restore can no longer be undone.
 	committed bool
 }
 
-// claim makes the root and the data dir, and keeps servers and other restores away. It returns ErrBusy and
+// claim makes the root and the data dir, and locks them against servers and other restores. It returns ErrBusy and
 // etcd.ErrInUse.
 func claim(o Options) (*site, error) {
 	s := &site{Options: o, unlock: func() error { return nil }}
@@ -63,7 +63,7 @@ func (s *site) open() (err error) {
 	return s.clear()
 }
 
-// clear removes what an earlier restore has staged and not committed.
+// clear removes the files that an earlier restore staged but did not commit.
 func (s *site) clear() error {
 	path := filepath.Join(s.Root, partial)
 	entries, err := os.ReadDir(path)
@@ -88,7 +88,7 @@ func (s *site) makeFolder(path string) error {
 	return os.MkdirAll(path, 0o700)
 }
 
-// release ends the claim. It removes what the restore has made if it was not committed.
+// release ends the claim. Unless the restore was committed, it removes everything that the restore made.
 func (s *site) release() error {
 	var err error
 	if !s.committed {
@@ -97,7 +97,7 @@ func (s *site) release() error {
 	return errors.Join(err, s.partial.Close(), s.unlock())
 }
 
-// undo removes what is staged, and the folders that were made for it.
+// undo removes the staged files, and the folders made for them.
 func (s *site) undo() error {
 	if s.partial != nil {
 		if err := errors.Join(os.RemoveAll(filepath.Join(s.Root, partial)),
@@ -107,13 +107,13 @@ func (s *site) undo() error {
 	}
 	for i := len(s.made) - 1; i >= 0; i-- {
 		_ = os.Remove(filepath.Join(s.made[i], "tend.lock"))
-		_ = os.Remove(s.made[i]) // only if it is empty
+		_ = os.Remove(s.made[i]) // removes only an empty folder
 	}
 	return nil
 }
 
-// CheckRoot is called by a server before it uses a root. It returns ErrInterrupted if the root holds nothing but the
-// beginning of a restore, and ErrBusy while a restore writes to it.
+// CheckRoot is called by a server before it uses a root. It returns ErrInterrupted if the root holds nothing but an
+// unfinished restore, and ErrBusy while a restore writes to it.
 func CheckRoot(root string) error {
 	path := filepath.Join(root, partial)
 	folder, err := os.Open(path)
@@ -131,7 +131,7 @@ func CheckRoot(root string) error {
 		return fmt.Errorf("%w: into %s: run tend restore again, or remove %s for a new, empty cluster",
 			ErrInterrupted, root, path)
 	}
-	return os.RemoveAll(path) // the restore would have replaced what is here, and has not
+	return os.RemoveAll(path) // the restore ended before it replaced anything
 }
 
 func sumOf(path string) ([]byte, error) {

@@ -3,12 +3,12 @@ package restore
 import "errors"
 
 var (
-	// ErrUsed: the root holds a server's files.
+	// ErrUsed means that the root holds a server's files.
 	ErrUsed = errors.New("this root is in use")
 	// ErrBusy: another restore writes to the root.
 	ErrBusy = errors.New("another restore is under way")
-	// ErrInterrupted: a restore into the root, which holds nothing else, did not end.
+	// ErrInterrupted means that a restore into the root did not end, and that the root holds nothing else.
 	ErrInterrupted = errors.New("a restore was interrupted")
-	// ErrIncomplete: the backup has no store, not its key, or not all blobs.
+	// ErrIncomplete means that the backup has no store, not the store's key, or not all blobs.
 	ErrIncomplete = errors.New("the backup is not complete")
 )

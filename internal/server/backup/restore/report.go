@@ -17,20 +17,20 @@ import (
 	"tend.dev/tend/internal/store/secret"
 )
 
-// Report says what a backup holds.
+// Report describes the content of a backup.
 type Report struct {
 	backup.Manifest
 	// Objects counts the objects of each kind.
 	Objects map[api.Kind]int `json:"objects"`
 	// Running are the runs that had not ended, as kind/scope/name and id.
 	Running []string `json:"running,omitempty"`
-	// Nodes lists the nodes that the store knows.
+	// Nodes lists the nodes in the store.
 	Nodes []string `json:"nodes,omitempty"`
 }
 
-// Verify reads a whole backup and checks it: every sum, the store and its pages, that the key is the store's, and that
-// every blob that the store refers to is inside. Only the store is written to disk, in a folder of its own below temp,
-// which is removed. It returns backup's errors, etcd.ErrDamaged, and ErrIncomplete.
+// Verify reads a whole backup and checks it: every checksum, the store and its pages, that the key is the store's, and
+// that every blob to which the store refers is inside. It writes only the store to disk, in a folder of its own below
+// temp, which it removes. It returns backup's errors, etcd.ErrDamaged, and ErrIncomplete.
 func Verify(ctx context.Context, in io.Reader, temp string) (Report, error) {
 	folder, err := os.MkdirTemp(temp, "tend-verify-")
 	if err != nil {
@@ -59,7 +59,7 @@ const (
 	maxKey  = 64 << 10
 )
 
-// report checks what the sums can't prove.
+// report checks the parts of a backup against each other.
 func report(ctx context.Context, manifest backup.Manifest, snapshot string, key []byte) (Report, error) {
 	out := Report{Manifest: manifest, Objects: map[api.Kind]int{}}
 	if !slices.ContainsFunc(manifest.Parts, func(p backup.Part) bool { return p.Name == backup.Store }) {
@@ -124,7 +124,7 @@ func (r *Report) describe(contents *backup.Contents) {
 	}
 }
 
-// writeFile writes a new file that only its owner may read, down to the disk.
+// writeFile writes and syncs a new file that only its owner may read.
 func writeFile(path string, content io.Reader) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

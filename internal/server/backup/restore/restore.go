@@ -26,16 +26,16 @@ const (
 	member = "restore.member"
 )
 
-// Options say where a backup is restored to. Root is needed.
+// Options are the target of a restore. Only Root is required.
 type Options struct {
 	Root string
 	// Data is the folder of the store. Default ROOT/state.
 	Data string
 	// Name is the name of the server. Default: the one in the backup.
 	Name string
-	// Force moves aside what the root holds of what the backup replaces; by default a used root is refused.
+	// Force moves existing files of a used root aside; by default a used root is refused.
 	Force bool
-	// Now defaults to the time of the machine, Logger to none.
+	// Now defaults to the machine's time, Logger to none.
 	Now    time.Time
 	Logger *slog.Logger
 }
@@ -60,15 +60,15 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// Result says what a restore did.
+// Result describes a finished restore.
 type Result struct {
 	Report
 	// Aside is the folder with the replaced files; empty if none were replaced.
 	Aside string
 }
 
-// Restore makes a root from a backup: all of it, or nothing. It returns ErrUsed, ErrBusy, etcd.ErrInUse while a server
-// uses the root, and the errors of Verify.
+// Restore makes a root from a backup, completely or not at all. It returns ErrUsed, ErrBusy, etcd.ErrInUse while a
+// server uses the root, and the errors of Verify.
 func Restore(ctx context.Context, in io.Reader, o Options) (result Result, err error) {
 	if o, err = o.withDefaults(); err != nil {
 		return result, err
@@ -106,7 +106,7 @@ func (o Options) refuseUsed() error {
 	return nil
 }
 
-// replaces returns the places of the parts of a backup; those of the cluster's own file too, if its uid is known.
+// replaces returns the places of a backup's parts, and with a cluster's uid also the place of its own file.
 func (o Options) replaces(cluster string) []string {
 	out := []string{filepath.Join(o.Data, "member")}
 	for _, name := range backup.RootFiles {
@@ -118,7 +118,7 @@ func (o Options) replaces(cluster string) []string {
 	return out
 }
 
-// stage writes and checks everything beside the places where it will be.
+// stage writes and checks everything next to its final place.
 func (o Options) stage(ctx context.Context, in io.Reader) (Report, error) {
 	folder := filepath.Join(o.Root, partial)
 	for _, name := range []string{"root", "blobs/sha256", "clusters"} {
@@ -156,7 +156,7 @@ func (o Options) stage(ctx context.Context, in io.Reader) (Report, error) {
 // memberName is the name of the restored store's member until the server has started.
 const memberName = "restored"
 
-// stageStore makes the store's folder, and the file by which the server knows that its store is a restored one.
+// stageStore makes the store's folder, and the file that marks the store as restored for the server.
 func (o Options) stageStore(snapshot string, manifest backup.Manifest) error {
 	if err := etcd.Restore(snapshot, filepath.Join(o.Data, member), memberName, o.Logger); err != nil {
 		return err
@@ -171,7 +171,7 @@ func (o Options) stageStore(snapshot string, manifest backup.Manifest) error {
 	return errors.Join(os.Remove(snapshot), writeFile(path, strings.NewReader(string(text)+"\n")))
 }
 
-// plan holds what Finish has to know. It lies in the folder that it is about.
+// plan holds the data that Finish needs. It is stored in the folder of staged files.
 type plan struct {
 	Data    string `json:"data"`
 	Cluster string `json:"cluster"`
