@@ -22,7 +22,7 @@ func (o ListenOptions) isBalancer(address netip.Addr) bool {
 	return oneHas(o.Balancers, address)
 }
 
-// manyBehind reports whether many clients stand behind an address.
+// manyBehind reports whether many clients connect from one address, which belongs to a proxy or a load balancer.
 func (o ListenOptions) manyBehind(address netip.Addr) bool {
 	return o.isBalancer(address) || oneHas(o.Trusted, address)
 }
@@ -39,7 +39,7 @@ func (a announcing) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// announced is such a connection.
+// announced is a connection that begins with the PROXY protocol.
 type announced struct{ *proxyproto.Conn }
 
 // CloseWrite closes the sending side.

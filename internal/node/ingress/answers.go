@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// refusal returns the status and the reason with which a request is refused whatever its route; 0 for one that is not.
+// refusal returns the status and the reason of a request that is refused on every route, or 0.
 func refusal(r *http.Request) (status int, why string) {
 	switch {
 	case r.Method == http.MethodConnect:
@@ -43,7 +43,7 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("Connection", "close")
 		problem(w, http.StatusRequestTimeout, "the request's body did not come in time")
 	case r.Context().Err() != nil:
-		w.WriteHeader(statusLeft) // the client left and reads nothing; the access log has the status
+		w.WriteHeader(statusLeft) // the client has left and reads nothing; the status is for the access log
 	case x.body.broken():
 		w.Header().Set("Connection", "close")
 		problem(w, http.StatusBadRequest, "the request's body broke off")
@@ -56,7 +56,8 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// unanswered says why there is no answer of a pod: the request didn't reach it, or it went away with the request.
+// unanswered returns the reason why no pod answered: the request reached none, or the pod failed while it had the
+// request.
 func unanswered(x *exchange, err error) string {
 	switch {
 	case unsent(err) || x.asking == nil:

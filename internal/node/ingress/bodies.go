@@ -11,7 +11,7 @@ import (
 )
 
 // Over HTTP/1, a client must send a body at bodyRate at least, and may fall behind by bodyTime. Only time during which
-// its pod waits for the body counts. HTTP/2 has no such bound: there, gRPC uses a body without an end to listen.
+// its pod waits for the body counts. HTTP/2 has no such bound: gRPC streams keep a body open without sending.
 const (
 	bodyTime = 2 * time.Minute
 	bodyRate = 240 // bytes a second
@@ -21,19 +21,19 @@ const (
 type sent struct {
 	io.ReadCloser
 	from    *http.Request
-	trailer http.Header              // that of the request its pod gets, with the names that were announced
+	trailer http.Header              // the trailer of the request to the pod, with the announced names
 	control *http.ResponseController // nil if reads have no bound
 	limit   time.Duration
 	rate    int           // in bytes a second
-	budget  time.Duration // how long its client may still keep its pod waiting, at most limit; of Read alone
+	budget  time.Duration // how long the client may still keep its pod waiting, at most limit; used only by Read
 
 	mu    sync.Mutex
 	fault error
-	over  bool // the request was answered: the connection belongs to the next one
+	over  bool // the request was answered: the connection now belongs to the next one
 }
 
-// sends wraps the body of a request, so that it is known who is at fault if the body doesn't arrive. r is a copy of
-// from, the request that the server made.
+// sends wraps the body of a request, to find out whether the client is at fault if the body doesn't arrive. r is a copy
+// of from, the request that the server made.
 func (x *exchange) sends(w http.ResponseWriter, r, from *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return
@@ -41,7 +41,7 @@ func (x *exchange) sends(w http.ResponseWriter, r, from *http.Request) {
 	x.body = &sent{ReadCloser: r.Body, from: from, limit: x.proxy.body, budget: x.proxy.body, rate: x.proxy.bodyRate}
 	if r.ProtoMajor == 1 {
 		x.body.control = http.NewResponseController(w)
-		// else a pod's answer waits for a body that its client may not send before the answer
+		// otherwise a pod's answer waits for a body that its client may not send before the answer
 		_ = x.body.control.EnableFullDuplex()
 	}
 	r.Body = x.body
@@ -58,7 +58,7 @@ func (s *sent) Read(into []byte) (int, error) {
 		for name := range s.trailer {
 			s.trailer[name] = s.from.Trailer[name]
 		}
-		s.patience(time.Time{}) // from now on the server checks whether its client is still connected
+		s.patience(time.Time{}) // from now on the server checks whether the client is still connected
 	default:
 		s.mu.Lock()
 		s.fault = err
@@ -72,7 +72,7 @@ func (s *sent) patience(until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.control != nil && !s.over {
-		_ = s.control.SetReadDeadline(until) // where it can't be set, there is none
+		_ = s.control.SetReadDeadline(until) // a connection without deadlines stays without one
 	}
 }
 
@@ -101,7 +101,7 @@ func (s *sent) why() error {
 	return s.fault
 }
 
-// halfTime is the time for which one side of an upgraded connection may go on after the other has ended.
+// halfTime bounds how long one side of an upgraded connection may continue after the other has ended.
 const halfTime = 2 * time.Minute
 
 // counted ends the pod's request when the answer's body is closed. A body that is an upgraded connection can be written

@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/node/relay"
 )
 
-// Declared is an ingress as it is stored.
+// Declared is a stored ingress.
 type Declared struct {
 	Ref     api.Ref
 	Spec    api.IngressSpec
@@ -28,14 +28,14 @@ type Service struct {
 // Candidate is a pod of a Service.
 type Candidate struct {
 	Name string
-	// Address is the container's, Ports what it publishes, as its node reported.
+	// Address is the container's address, Ports its published ports, as its node reported them.
 	Address string
 	Ports   []api.PortBinding
-	// Relay is the address at which the pod's node takes connections to it. Via is the target to request there,
+	// Relay is the address at which the pod's node accepts connections to the pod. Via is the relay's name for the pod,
 	// without the port. Both are zero for a pod that is reached at its own address.
 	Relay netip.AddrPort
 	Via   relay.Target
-	// Ready reports whether it may get requests: it is wanted, runs, and its probes pass.
+	// Ready reports whether the pod may get requests: it is wanted, runs, and its probes pass.
 	Ready bool
 }
 
@@ -51,7 +51,7 @@ func Compile(declared []Declared, service func(scope, name string) (Service, boo
 		}
 		if d.Spec.Listen != "" {
 			if route.Listen = d.Spec.ListensAt(); route.Listen.Port == 0 {
-				continue // its controller says that the spec can't be read
+				continue // the ingress's controller reports the invalid spec
 			}
 			route.Path, route.Announce = "", d.Spec.ProxyProtocol
 		}
@@ -98,8 +98,8 @@ func (c Candidate) pod(port int, protocol, networkMode string) Pod {
 	return out
 }
 
-// Endpoint returns where a pod listens: its own address, or the host's where it shares the host's network or is a plain
-// process, which has its ports there. On its own node alone.
+// Endpoint returns the address at which a pod listens, for proxies on its own node: the pod's address, or the host's if
+// the pod shares the host's network or is a plain process, whose ports are the host's.
 func (c Candidate) Endpoint(port int, protocol, networkMode string) string {
 	host := c.Address
 	switch {
@@ -114,7 +114,7 @@ func (c Candidate) Endpoint(port int, protocol, networkMode string) string {
 	return net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// published returns the host's port for a container's; a process that declared none was given one.
+// published returns the host's port for a container's port; a process that declared none was assigned one.
 func (c Candidate) published(port int, protocol string) int {
 	for _, binding := range c.Ports {
 		if binding.Container == port && cmp.Or(binding.Protocol, api.ProtocolTCP) == protocol {

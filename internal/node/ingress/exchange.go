@@ -13,16 +13,16 @@ import (
 type exchange struct {
 	context.Context
 	proxy      *Proxy
-	host, path string // as the client asked
+	host, path string // as the client sent them
 	backend    *backend
 	from       origin
-	pod        *pod // who answered
-	asking     *pod // who is asked
+	pod        *pod // the pod that answered
+	asking     *pod // the pod that is being asked
 	offered    bool // whether it was offered to a pod
 	// connections counts the connections that the transport gave the request.
 	connections int
 	answer      io.Closer
-	body        *sent // nil if the client sends none
+	body        *sent // nil if the client sends no body
 	failure     error
 }
 
@@ -34,7 +34,7 @@ func (x *exchange) refresh() {
 	}
 }
 
-// take chooses a pod that wasn't tried and counts the request as in flight. It skips a pod that leaves the table
+// take chooses a pod that wasn't tried and counts the request as in flight. It skips a pod that the table drops
 // meanwhile.
 func (x *exchange) take(tried []*pod, now time.Time) *pod {
 	for {
@@ -56,10 +56,10 @@ func (x *exchange) first() bool {
 	return !before
 }
 
-// connected counts the connections that the request was given, and closes a kept one that is not silent. net/http gives
-// the request another connection if a kept one ended under it: most likely the pod closed that one just then. But the
-// request itself may end the connections. So at the second one connected closes the kept ones; what follows is a new
-// connection, and the last.
+// connected counts the connections that net/http gave to the request, and closes a reused one on which the pod has sent
+// unrequested data. If a reused connection ends, net/http retries on another: most likely the pod closed the first one
+// just then. But the request itself may be what ends them. So at the second connection, connected closes all reused
+// ones: the next is a new connection, and the last.
 func (x *exchange) connected(got httptrace.GotConnInfo) {
 	if kept, ok := got.Conn.(interface {
 		io.Closer
@@ -72,7 +72,7 @@ func (x *exchange) connected(got httptrace.GotConnInfo) {
 	}
 }
 
-// relayed reports whether the pod that is asked is on another node.
+// relayed reports whether the chosen pod is on another node.
 func (x *exchange) relayed() bool { return x.asking != nil && x.asking.Via != relay.Target{} }
 
 // close ends the pod's answer, so that the pod no longer counts the request. The reverse proxy doesn't do so for an

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/platform/delay"
 )
 
-// forward leads a connection that came in at a port to a pod, and closes it at its end.
+// forward passes a connection to a port on to a pod, and closes it at its end.
 func (p *Proxy) forward(ctx context.Context, at api.Listen, client relay.Half) {
 	defer client.Close()
 	led := &led{proxy: p, at: at, client: clientOf(client), began: p.opts.Now()}
@@ -37,7 +37,7 @@ func (p *Proxy) forward(ctx context.Context, at api.Listen, client relay.Half) {
 	led.received, led.sent = relay.Join(bare(client), to.(relay.Half))
 }
 
-// bare returns the connection below the one that counts for its listener: the kernel copies between two such.
+// bare returns the connection inside the one that counts for its listener: between two bare ones the kernel copies.
 func bare(conn relay.Half) relay.Half {
 	if counted, ok := conn.(interface{ NetConn() net.Conn }); ok {
 		if below, ok := counted.NetConn().(*net.TCPConn); ok {
@@ -47,26 +47,25 @@ func bare(conn relay.Half) relay.Half {
 	return conn
 }
 
-// header returns the PROXY protocol's, version 2, for what comes from one address to another.
+// header returns the PROXY protocol's header, version 2, for a connection from one address to another.
 func header(from, to net.Addr) *proxyproto.Header {
 	return proxyproto.HeaderProxyFromAddrs(2, from, to)
 }
 
-// led is a connection, or the datagrams of a client, on the way from a port to a pod.
+// led is a connection to a port, or a UDP client's datagrams, on the way to a pod.
 type led struct {
 	proxy   *Proxy
 	at      api.Listen
 	client  string
 	began   time.Time
-	backend *backend // once its ingress is known
-	pod     *pod     // once it leads to one
+	backend *backend // set once its ingress is known
+	pod     *pod     // set once a pod accepted it
 	// received and sent are the bytes from the client and to it.
 	received, sent int64
 	failure        error
 }
 
-// connect opens a connection to a pod. Where the route is paused, or no pod is ready, it waits for one as a request
-// does.
+// connect opens a connection to a pod. If the route is paused, or no pod is ready, it waits like a request does.
 func (l *led) connect(ctx context.Context) (net.Conn, error) {
 	p := l.proxy
 	until, pause := p.opts.Now().Add(min(retryFor, max(p.opts.Hold, 0))), 20*time.Millisecond
@@ -82,12 +81,12 @@ func (l *led) connect(ctx context.Context) (net.Conn, error) {
 		if err == nil || ctx.Err() != nil || p.opts.Now().Add(pause).After(until) {
 			return to, err
 		}
-		_ = delay.For(ctx, pause) // an attempt ends with it too
+		_ = delay.For(ctx, pause) // ctx also ends an attempt
 		pause = min(2*pause, 200*time.Millisecond)
 	}
 }
 
-// count has the connection count for a backend, in place of the one before.
+// count counts the connection for a backend, in place of an earlier one.
 func (l *led) count(b *backend) {
 	if l.backend != nil {
 		l.backend.series.active.Dec()
@@ -97,7 +96,7 @@ func (l *led) count(b *backend) {
 	}
 }
 
-// try asks one pod after another. The one that takes the connection counts it until end.
+// try asks one pod after another. The pod that accepts the connection counts it until end.
 func (l *led) try(ctx context.Context) (net.Conn, error) {
 	var tried []*pod
 	var last error = errNoPod
@@ -107,7 +106,7 @@ func (l *led) try(ctx context.Context) (net.Conn, error) {
 			break
 		}
 		tried = append(tried, next)
-		if !next.acquire() { // it has just left the table
+		if !next.acquire() { // the table has just dropped it
 			continue
 		}
 		to, err := l.proxy.pods.dial(ctx, l.at.Protocol, next.Pod)
@@ -125,7 +124,7 @@ func (l *led) try(ctx context.Context) (net.Conn, error) {
 	return nil, last
 }
 
-// end counts it as over, and writes its line of the access log.
+// end ends the count of the connection, and writes its line of the access log.
 func (l *led) end() {
 	took := l.proxy.opts.Now().Sub(l.began)
 	if l.pod != nil {

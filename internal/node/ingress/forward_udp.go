@@ -17,8 +17,8 @@ import (
 	"tend.dev/tend/internal/platform/recovery"
 )
 
-// How long a client of a UDP port keeps its pod without a datagram in either direction; and, once the pod has left the
-// table, how long the pod may still answer.
+// How long a client of a UDP port keeps its pod without a datagram in either direction; and how long the pod may still
+// answer after the table has dropped it.
 const (
 	udpIdle = 2 * time.Minute
 	udpLeft = time.Second
@@ -64,7 +64,7 @@ func (u *udpPort) shut() {
 	u.running.Wait()
 }
 
-// receive hands the datagrams of a socket to the sessions of their clients until it is closed.
+// receive passes the datagrams of a socket to the sessions of their clients, until the socket is closed.
 func (u *udpPort) receive(ctx context.Context, socket packets) {
 	buffer := make([]byte, relay.MaxPacket)
 	for {
@@ -84,7 +84,7 @@ func (u *udpPort) receive(ctx context.Context, socket packets) {
 	}
 }
 
-// take queues a datagram for its client's session, which it begins if there is none. Where there is no room the
+// take queues a datagram for its client's session, and begins a session if there is none. If the queue is full the
 // datagram is lost.
 func (u *udpPort) take(ctx context.Context, socket packets, from flow, datagram []byte) {
 	u.mu.Lock()
@@ -107,7 +107,7 @@ func (u *udpPort) take(ctx context.Context, socket packets, from flow, datagram 
 	}
 }
 
-// warnLocked says, once a minute at most, that clients of an address have their share.
+// warnLocked logs, at most once a minute, that clients of an address have used their share.
 func (u *udpPort) warnLocked(network netip.Prefix) {
 	if now := u.proxy.opts.Now(); now.Sub(u.warned) >= time.Minute {
 		u.warned = now
@@ -155,14 +155,14 @@ func (s *session) run(ctx context.Context) {
 		for {
 			n, err := to.Read(buffer)
 			if err != nil {
-				if ctx.Err() == nil { // nothing listens there
+				if ctx.Err() == nil { // nothing listens at the pod's port
 					led.backend.failed(led.pod, p.opts.Now())
 				}
 				return
 			}
 			s.touch()
 			sent.Add(int64(n))
-			_ = s.socket.write(buffer[:n], s.flow) // it is lost, as on any other link
+			_ = s.socket.write(buffer[:n], s.flow) // a lost datagram, as on any other link
 		}
 	})
 	led.failure = s.pass(ctx, led, to)
@@ -178,7 +178,7 @@ func (s *session) pass(ctx context.Context, led *led, to net.Conn) error {
 	lasts, leaving := s.port.idle, false
 	timer := time.NewTimer(lasts)
 	defer timer.Stop()
-	leave := func() { // what is queued is passed on still
+	leave := func() { // the queued datagrams are still passed on
 		s.leave()
 		lasts, leaving = udpLeft, true
 		timer.Reset(lasts)
@@ -231,7 +231,7 @@ func (s *session) leave() {
 	}
 }
 
-// leads reports whether what comes in at a port may go to a pod.
+// leads reports whether the traffic of a port may go to a pod.
 func (v *routing) leads(at api.Listen, to *pod) bool {
 	b := v.at(at)
 	return b != nil && slices.Contains(b.pods, to)

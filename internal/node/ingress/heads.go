@@ -24,8 +24,8 @@ func dotted(path string) bool {
 	}
 }
 
-// claimed are the header fields in which a proxy says where a request came from, and what it asked for, before the
-// proxy changed it. One that ends in a hyphen stands for all that begin so.
+// claimed are the header fields in which a proxy describes the original request: its client, and what the proxy
+// changed. An entry that ends in a hyphen stands for all fields with that prefix.
 var claimed = []string{
 	"forwarded", "front-end-https", "x-forwarded", "x-forwarded-", "x-original-", "x-real-ip", "x-rewrite-",
 	"x-scheme", "x-url-scheme",
@@ -46,8 +46,8 @@ func claims(name string) bool {
 	return false
 }
 
-// validHost reports whether a Host header is a name or an address, with a port behind it or without. Servers differ in
-// what they make of anything else: the table would read raw.test:abc as raw.test, and the pod perhaps not.
+// validHost reports whether a Host header is a name or an address, with or without a port. Servers parse anything else
+// differently: the table would read raw.test:abc as raw.test, and the pod perhaps not.
 func validHost(host string) bool {
 	if strings.HasPrefix(host, "[") {
 		address, rest, closed := strings.Cut(host[1:], "]")
@@ -66,7 +66,7 @@ func validHost(host string) bool {
 	}) < 0
 }
 
-// validPort reports whether a text is a port's number, or empty, which stands for the default.
+// validPort reports whether a text is a port number, or empty for the default port.
 func validPort(text string) bool {
 	if text == "" {
 		return true

@@ -8,9 +8,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// await finds the backend of a request. Where its route is paused, or has no pod that is ready, the request waits for a
-// table that serves it: a replacement without a second pod is a delay then, not an error. It is nil if no route
-// fits.
+// await finds the backend of a request. If its route is paused, or has no ready pod, the request waits for a table that
+// serves it: so a replacement without a second pod is a delay, not an error. It returns nil if no route matches.
 func (p *Proxy) await(r *http.Request, secure bool) *backend {
 	now := p.routing.Load()
 	b := now.find(r)
@@ -20,7 +19,7 @@ func (p *Proxy) await(r *http.Request, secure bool) *backend {
 	return p.holds(r.Context(), now, b, func(v *routing) *backend { return v.find(r) })
 }
 
-// awaitPort is await for what comes in at a port.
+// awaitPort is await for the traffic of a port.
 func (p *Proxy) awaitPort(ctx context.Context, at api.Listen) *backend {
 	now := p.routing.Load()
 	b := now.at(at)
@@ -30,9 +29,9 @@ func (p *Proxy) awaitPort(ctx context.Context, at api.Listen) *backend {
 	return p.holds(ctx, now, b, func(v *routing) *backend { return v.at(at) })
 }
 
-// holds waits for a table that serves what find finds in it, for as long as a request waits.
+// holds waits, for as long as a request may wait, for a table in which find returns a backend that serves.
 func (p *Proxy) holds(ctx context.Context, now *routing, b *backend, find func(*routing) *backend) *backend {
-	waiting := b.series // that of the ingress it waits for, whatever the next table makes of the route
+	waiting := b.series // waiting counts for the ingress it began with, even if the next table moves the route
 	each, all := waiting.held.Add(1), p.held.Add(1)
 	defer waiting.held.Add(-1)
 	defer p.held.Add(-1)
@@ -62,7 +61,7 @@ func (v *routing) find(r *http.Request) *backend {
 	return v.backends[v.table.Match(r.Host, r.URL.Path)]
 }
 
-// serves reports whether a request needn't wait: there is a pod, or an answer without one.
+// serves reports whether a request needn't wait: the backend has a pod, or an answer without one.
 func (b *backend) serves() bool {
 	return b.Mode == ModeMaintenance || b.Mode == ModeServe && len(b.pods) > 0
 }

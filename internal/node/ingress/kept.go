@@ -16,21 +16,22 @@ type ListenerState struct {
 	Address string
 	Wanted  bool
 	Open    bool
-	// Error is the reason why it is not open.
+	// Error is the reason why the listener is not open.
 	Error string
 }
 
-// opened is an open listener with what serves it.
+// opened is an open listener with its server.
 type opened interface {
-	// shut accepts nothing more, and returns once everything has ended.
+	// shut stops accepting, and returns once all connections have ended.
 	shut()
 }
 
-// kept is a listener that is open as long as it is wanted, and is tried again while it can't be opened.
+// kept is a listener that is open as long as it is wanted. If it can't be opened, that is retried.
 type kept struct {
-	// open opens it, and returns its actual address.
+	// open opens the listener, and returns its actual address.
 	open func(ctx context.Context, address string) (opened, string, error)
-	// left, if set, is called once it was closed because it isn't wanted any more: not at the end of the process.
+	// left, if set, is called after the listener was closed because it isn't wanted any more, but not at the end of the
+	// process.
 	left    func()
 	changed func()
 	log     *slog.Logger
@@ -80,7 +81,7 @@ func (k *kept) note(open bool, address string, err error) {
 	}
 }
 
-// run opens and closes the listener whenever it is wanted or isn't any more, until ctx ends.
+// run opens and closes the listener as it becomes wanted and unwanted, until ctx ends.
 func (k *kept) run(ctx context.Context) {
 	var now opened
 	defer func() {

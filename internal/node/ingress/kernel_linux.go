@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// letGo makes the kernel end connections whose peer acknowledges nothing for a time: it disappeared, or it reads no
-// more and would keep its pod's connection forever.
+// letGo makes the kernel end connections whose peer acknowledges nothing for a time: it disappeared, or it stopped
+// reading and would occupy its pod's connection forever.
 func letGo(after time.Duration) func(network, address string, conn syscall.RawConn) error {
 	return func(_, _ string, conn syscall.RawConn) error {
 		var err error

@@ -13,12 +13,12 @@ import (
 type line struct {
 	*net.TCPConn
 	raw     syscall.RawConn
-	peek    func(fd uintptr) // sets nothing
+	peek    func(fd uintptr) // sets the field nothing
 	nothing bool             // whether the kernel has no unread data from the pod
 
 	mu      sync.Mutex
 	changed sync.Cond // signals changes of the fields below
-	reading bool      // net/http waits for data of the pod: it has read everything before
+	reading bool      // net/http waits for the pod's data: it has consumed everything before
 	closed  bool
 }
 
@@ -42,8 +42,8 @@ func dialLine(ctx context.Context, network, address string) (net.Conn, error) {
 	return l, nil
 }
 
-// Read implements net.Conn. It takes data out of the kernel under mu, so that silent finds it in one of the two places:
-// still in the kernel, or with net/http.
+// Read implements net.Conn. It takes data out of the kernel under mu, so that for silent the data is always either in
+// the kernel or with net/http.
 func (l *line) Read(into []byte) (int, error) {
 	l.note(true)
 	var n int
@@ -88,7 +88,7 @@ func (l *line) Close() error {
 }
 
 // silent reports whether the pod keeps the connection open and has sent nothing unrequested. Unrequested data, such as
-// the body of an answer that must not have one, would be taken for the answer to the next request, which belongs to
+// the body of an answer that must not have one, would be mistaken for the answer to the next request, which belongs to
 // another client. net/http closes a connection for that too, but not if the next request begins in the same moment.
 // Call silent between two requests: then net/http continues to read, or closes the connection because there is
 // something to read.

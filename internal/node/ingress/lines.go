@@ -16,18 +16,18 @@ const (
 // maxAnswerHead bounds the head of a pod's answer.
 const maxAnswerHead = 1 << 20
 
-// dialer makes the connections to pods. One that is gone doesn't always say so: the timeout has room for one packet
-// that is lost.
+// dialer makes the connections to pods. A pod that is gone may not refuse the connection, so there is a timeout; it
+// allows for one lost packet.
 var dialer = &net.Dialer{Timeout: 1500 * time.Millisecond, KeepAlive: 30 * time.Second}
 
-// lines are the connections to one pod. Each pod has its own, so that only the connections of a pod that leaves are
-// closed.
+// lines are the connections to one pod. Each pod has its own, so that the connections of a removed pod can be closed
+// alone.
 type lines struct {
 	plain *http.Transport // HTTP/1.1
 	h2c   *http.Transport // HTTP/2 without TLS, which gRPC needs
 }
 
-// newLines returns those to one pod; open follows each new connection, unless it is nil.
+// newLines returns the connections to one pod; open, unless nil, runs on each new connection.
 func newLines(answer time.Duration, open opening) *lines {
 	l := &lines{
 		plain: &http.Transport{
@@ -45,7 +45,7 @@ func newLines(answer time.Duration, open opening) *lines {
 	return l
 }
 
-// of returns what a request goes over.
+// of returns the transport for a request.
 func (l *lines) of(request *http.Request) *http.Transport {
 	if isGRPC(request) {
 		return l.h2c
@@ -53,8 +53,8 @@ func (l *lines) of(request *http.Request) *http.Transport {
 	return l.plain
 }
 
-// closeIdle closes the idle connections, and those that become idle until the next request: a pod that is to end
-// needn't wait for them.
+// closeIdle closes the idle connections, and those that become idle until the next request: a pod that must end needn't
+// wait for them.
 func (l *lines) closeIdle() {
 	l.plain.CloseIdleConnections()
 	l.h2c.CloseIdleConnections()

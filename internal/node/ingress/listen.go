@@ -30,12 +30,12 @@ type ListenOptions struct {
 	Balancers []netip.Prefix
 	// Trusted are the networks of proxies behind which many clients stand: each may use a whole listener.
 	Trusted []netip.Prefix
-	// Sockets outlive the process. A listener uses the one that has its address, or has it kept from then on. Default:
-	// none do.
+	// Sockets outlive the process. A listener uses the socket of its address, or hands its own over to be kept. Default:
+	// none.
 	Sockets *servicemanager.Sockets
 	// Connections is the maximum number of connections of a listener; further ones wait to be accepted. Default:
-	// maxConnections, or a quarter of the files that the process may open if that is fewer. There are two listeners,
-	// and each connection may need another one to a pod.
+	// maxConnections, or a quarter of the files that the process may open if that is fewer. There are two listeners, and
+	// each connection may need another one to a pod.
 	Connections int
 	// Changed is called after a listener was opened, was closed or could not be opened. It must not block.
 	Changed func()
@@ -51,11 +51,11 @@ const (
 	idleTime = 2 * time.Minute
 )
 
-// stallTime is the time for which a client may accept nothing of what it is sent.
+// stallTime bounds how long a client may accept none of the data sent to it.
 const stallTime = 2 * time.Minute
 
-// Listeners are the listeners of a proxy, one plain and one with TLS. They are opened when there is something to serve,
-// and retried if another program holds the port. Create them with NewListeners; they run once.
+// Listeners are the listeners of a proxy, one plain and one with TLS. They open when there are routes for them, and
+// retry if another program holds the port. Create them with NewListeners; they run once.
 type Listeners struct {
 	opts  ListenOptions
 	plain *listener
@@ -124,7 +124,7 @@ func newListener(opts ListenOptions, address string, handler http.Handler, secur
 func (d *listener) want(wanted bool) {
 	if d.asked == "" {
 		wanted = false
-	} else if d.Sockets.Lent(d.asked) { // it stays open anyway: a client gets the answer that its host is not served
+	} else if d.Sockets.Lent(d.asked) { // it stays open anyway: a client learns that its host is not served
 		wanted = true
 	}
 	d.kept.want(wanted)
@@ -206,8 +206,8 @@ func (server *serving) shut() {
 	}
 }
 
-// protocols returns what a listener speaks: HTTP/1.1, HTTP/2, and HTTP/2 without TLS by prior knowledge, as gRPC
-// clients do.
+// protocols returns the protocols of a listener: HTTP/1.1, HTTP/2, and HTTP/2 without TLS by prior knowledge, as gRPC
+// clients use it.
 func protocols() *http.Protocols {
 	p := new(http.Protocols)
 	p.SetHTTP1(true)

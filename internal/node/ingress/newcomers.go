@@ -14,11 +14,11 @@ const firstTime = 500 * time.Millisecond
 // newcomers are the connections of a listener whose first request wasn't answered yet. When a listener closes, that
 // request is most likely on its way, and http.Server.Shutdown would drop it.
 type newcomers struct {
-	count atomic.Int64 // of waiting; most requests are made while there are none
+	count atomic.Int64 // length of waiting; most requests are made while it is 0
 
 	mu      sync.Mutex
-	waiting map[net.Conn]bool // by whether the request has come
-	none    chan struct{}     // closed once there are none; nil while nothing waits
+	waiting map[net.Conn]bool // the value is set once the request has arrived
+	none    chan struct{}     // closed once waiting is empty; nil while nothing waits for that
 }
 
 // note tracks a connection; it is used as http.Server.ConnState.
@@ -44,7 +44,7 @@ func (n *newcomers) note(conn net.Conn, state http.ConnState) {
 	n.count.Store(int64(len(n.waiting)))
 }
 
-// conclude waits until there are none, up to firstTime, and closes those that sent nothing until then.
+// conclude waits up to firstTime until there are no newcomers, and closes those that sent nothing until then.
 func (n *newcomers) conclude() {
 	n.mu.Lock()
 	none := make(chan struct{})

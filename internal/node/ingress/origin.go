@@ -8,21 +8,20 @@ import (
 	"strings"
 )
 
-// origin says where a request came from: the address of its client, and the scheme and the Host that the client used.
+// origin is the source of a request: the address of its client, and the scheme and the Host that the client used.
 type origin struct {
 	client, host string
 	secure       bool
 }
 
-// originOf returns the origin of a request. A trusted proxy says it in X-Forwarded-For, -Proto and -Host; what anyone
-// else says there counts for nothing.
+// originOf returns the origin of a request. It trusts X-Forwarded-For, -Proto and -Host only from a trusted proxy.
 func (p *Proxy) originOf(r *http.Request) origin {
 	o := origin{client: addressOf(r.RemoteAddr), host: r.Host, secure: r.TLS != nil}
 	if len(p.opts.Trusted) == 0 || !oneHas(p.opts.Trusted, addrOf(o.client)) {
 		return o
 	}
-	// Each proxy adds the address that it was asked from at the end. Where the chain of trusted proxies ends, the
-	// client begins: that client itself wrote any entry before it.
+	// Each proxy appends the address of its client. The chain of trusted proxies ends at the first address that isn't
+	// trusted: the client's, which itself wrote any entry before.
 	for said := range backwards(r.Header["X-Forwarded-For"]) {
 		address := addrOf(addressOf(said))
 		if !address.IsValid() {
@@ -45,8 +44,8 @@ func (p *Proxy) originOf(r *http.Request) origin {
 	return o
 }
 
-// last returns the last element of a list: it is the nearest proxy's, while those before it may be the client's own. It
-// is empty if there is none.
+// last returns the last element of a list, or "": the nearest proxy wrote it, while the client may have written the
+// earlier ones.
 func last(fields []string) string {
 	for said := range backwards(fields) {
 		return said
@@ -54,7 +53,7 @@ func last(fields []string) string {
 	return ""
 }
 
-// backwards yields the elements of a list that stands in one field or in several, the last one first.
+// backwards yields the elements of a list in one or several fields, the last one first.
 func backwards(fields []string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, field := range slices.Backward(fields) {
@@ -71,12 +70,12 @@ func backwards(fields []string) func(yield func(string) bool) {
 	}
 }
 
-// oneHas reports whether one of the networks has an address.
+// oneHas reports whether one of the networks contains an address.
 func oneHas(networks []netip.Prefix, address netip.Addr) bool {
 	return slices.ContainsFunc(networks, func(network netip.Prefix) bool { return network.Contains(address) })
 }
 
-// addrOf reads an address, without the zone that it may have; invalid text gives the zero Addr.
+// addrOf parses an address, without its zone; invalid text gives the zero Addr.
 func addrOf(text string) netip.Addr {
 	address, _ := netip.ParseAddr(strings.Trim(text, "[]"))
 	return address.Unmap().WithZone("")

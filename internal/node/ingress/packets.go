@@ -13,15 +13,15 @@ import (
 	"tend.dev/tend/internal/platform/portowner"
 )
 
-// flow is a client of a UDP port, and the address of this machine that it asked: an answer comes from there, or the
-// client doesn't take it.
+// flow is a client of a UDP port, and the address of this machine that it sent to: the client only accepts answers from
+// there.
 type flow struct {
 	client netip.AddrPort
 	at     netip.Addr
 	link   int // of an address that is the link's alone, the interface
 }
 
-// packets is a socket that says at which of its addresses a datagram came in.
+// packets is a socket that reports the local address of each datagram.
 type packets interface {
 	read(into []byte) (int, flow, error)
 	write(datagram []byte, to flow) error
@@ -29,7 +29,7 @@ type packets interface {
 	Close() error
 }
 
-// listenPackets opens the sockets of a port: one, or for every address one of each family that the machine has.
+// listenPackets opens the sockets of a port. A port on every address has one for each family that the machine supports.
 func listenPackets(at api.Listen) ([]packets, error) {
 	families := []string{"udp4", "udp6"}
 	if at.IP.IsValid() {

@@ -30,7 +30,7 @@ type pod struct {
 	mu       sync.Mutex
 	failures int
 	until    time.Time     // no requests before
-	idle     chan struct{} // closed when the last request ended; nil while nothing waits
+	idle     chan struct{} // closed when the last request ended; nil while nothing waits for that
 }
 
 // acquire counts a request as in flight. It returns false if the table no longer contains the pod, because its drain
@@ -116,15 +116,15 @@ func (p *pod) drained(ctx context.Context) error {
 
 // pods are all pods that are in the table or still have a request in flight, by name and address.
 type pods struct {
-	answer time.Duration // how long one may take to begin its answer
-	// relayed opens the way to a pod of another node.
+	answer time.Duration // how long a pod may take to begin its answer
+	// relayed connects to a pod of another node.
 	relayed Relayed
 	mu      sync.Mutex
 	known   map[Pod]*pod
 }
 
-// opening returns what follows a new connection to a pod of another node, for HTTP or for anything else; nil if the pod
-// itself is at its address.
+// opening returns the handshake on a new connection to a pod of another node, for HTTP or for other protocols; nil for
+// a pod that is reached at its own address.
 func (p *pods) opening(to Pod, http bool) opening {
 	if to.Via == (relay.Target{}) {
 		return nil
@@ -139,7 +139,7 @@ func (p *pods) opening(to Pod, http bool) opening {
 	}
 }
 
-// dial opens a connection to a pod: over TCP to the relay of its node, by whatever protocol the pod is asked there.
+// dial opens a connection to a pod. The relay of another node is reached over TCP, whatever the pod's protocol.
 func (p *pods) dial(ctx context.Context, protocol string, to Pod) (net.Conn, error) {
 	if to.Via != (relay.Target{}) {
 		protocol = api.ProtocolTCP
@@ -147,8 +147,8 @@ func (p *pods) dial(ctx context.Context, protocol string, to Pod) (net.Conn, err
 	return p.opening(to, false).after(dialer.DialContext)(ctx, protocol, to.Address)
 }
 
-// update adds the pods of a new table and forgets those that left it and have no requests. The caller calls markRemoved
-// on those that left once the table is in force: a request that chose one of them then finds another pod in it.
+// update adds the pods of a new table and forgets dropped pods that have no requests. The caller calls markRemoved on
+// those in left once the table is in force: a request that chose one of them then finds another pod in the new table.
 func (p *pods) update(routes []Route) (wanted map[Pod]*pod, left []*pod) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

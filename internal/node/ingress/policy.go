@@ -73,8 +73,7 @@ func (b *backend) choose(client string, tried []*pod, now time.Time) *pod {
 	return candidates[(b.turn.Add(1)-1)%uint64(len(candidates))]
 }
 
-// nearest returns the pods of this node, or all if it has none: what comes in at a port goes over to another node only
-// then.
+// nearest returns the pods of this node, or all if it has none: traffic of a port goes to another node only then.
 func nearest(candidates []*pod) []*pod {
 	var room [16]*pod
 	own := room[:0]
@@ -110,7 +109,7 @@ func leastConn(candidates []*pod) *pod {
 	return best
 }
 
-// rendezvous maps every client to one pod, and moves only the clients of a pod that leaves.
+// rendezvous maps every client to one pod; when a pod is removed, only its own clients move.
 func rendezvous(candidates []*pod, client string) *pod {
 	var best *pod
 	var highest uint64

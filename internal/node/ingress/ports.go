@@ -21,18 +21,18 @@ import (
 const (
 	maxPortConnections = 8 << 10
 	partOfFiles        = 8
-	// acceptPause follows a connection or a datagram that could not be taken.
+	// acceptPause is the pause after a failed accept.
 	acceptPause = 200 * time.Millisecond
 )
 
-// Ports are the listeners of the routes with Listen: what comes in there goes to the pods as it is. Create them with
-// NewPorts; they run once.
+// Ports are the listeners of routes with Listen, whose traffic goes to the pods unchanged. Create them with NewPorts;
+// they run once.
 type Ports struct {
 	opts  ListenOptions
 	proxy *Proxy
 	idle  time.Duration // udpIdle; shorter in tests
 	wake  chan struct{}
-	// open are the connections under way: they outlive their port.
+	// open are the open connections: they outlive their port.
 	open recovery.Group
 
 	mu     sync.Mutex
@@ -47,8 +47,8 @@ type port struct {
 	ended  chan struct{}
 }
 
-// NewPorts returns those of a proxy: none yet. Of the options it takes Balancers, Connections, Sockets, Changed and
-// Logger.
+// NewPorts returns the ports of a proxy, none at first. It uses the options Balancers, Connections, Sockets, Changed
+// and Logger.
 func NewPorts(proxy *Proxy, opts ListenOptions) *Ports {
 	opts.fill()
 	opts.Connections = min(opts.Connections, connlimit.Within(connlimit.Files(), partOfFiles, maxPortConnections))
@@ -80,7 +80,7 @@ func (p *Ports) States() map[string]ListenerState {
 	return out
 }
 
-// Run listens until ctx ends. Then the connections end: a proxy can't know which of them wait for something.
+// Run listens until ctx ends. Then it closes the connections: a proxy can't know which of them are idle.
 func (p *Ports) Run(ctx context.Context) error {
 	defer p.open.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -97,7 +97,7 @@ func (p *Ports) Run(ctx context.Context) error {
 	}
 }
 
-// follow closes the ports that aren't wanted any more, and then opens the new ones: one of them may be the same at
+// follow closes the ports that aren't wanted any more, and then opens the new ones, which may have the same number on
 // another address.
 func (p *Ports) follow(ctx context.Context) {
 	p.mu.Lock()
@@ -125,7 +125,7 @@ func (p *Ports) follow(ctx context.Context) {
 	}
 }
 
-// start keeps one port open. Its connections go on when it ends: they are ctx's.
+// start keeps one port open. Its connections last until ctx ends, also if the port closes.
 func (p *Ports) start(ctx context.Context, at api.Listen) *port {
 	open := p.openTCP
 	if at.Protocol == api.ProtocolUDP {
@@ -168,7 +168,7 @@ func (p *Ports) openTCP(ctx context.Context, at api.Listen) (opened, string, err
 	return made, address, nil
 }
 
-// listen uses the socket that has an address, or opens one and has it kept.
+// listen uses the kept socket of an address, or opens one and has it kept.
 func (p *Ports) listen(ctx context.Context, address string) (net.Listener, error) {
 	if socket := p.opts.Sockets.Find(address); socket != nil {
 		return net.FileListener(socket)
@@ -191,7 +191,7 @@ func (t *tcpPort) shut() {
 	<-t.done
 }
 
-// accept takes connections until the listener is closed.
+// accept accepts connections until the listener is closed.
 func (p *Ports) accept(ctx context.Context, listener net.Listener, at api.Listen) {
 	for {
 		conn, err := listener.Accept()
@@ -200,7 +200,7 @@ func (p *Ports) accept(ctx context.Context, listener net.Listener, at api.Listen
 			p.open.Go(func() { p.proxy.forward(ctx, at, conn.(relay.Half)) })
 		case errors.Is(err, net.ErrClosed):
 			return
-		default: // such as too many open files: it passes
+		default: // such as too many open files: retry
 			p.opts.Logger.Warn("a connection could not be taken", "address", at.String(), "error", err)
 			select {
 			case <-time.After(acceptPause):

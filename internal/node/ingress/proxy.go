@@ -36,22 +36,21 @@ const statusLeft = 499
 // Options make a Proxy.
 type Options struct {
 	// Hold is the time for which a request waits for a pod if none is ready, or while its route is paused. Default
-	// DefaultHold; negative waits not at all.
+	// DefaultHold; negative means no wait.
 	Hold time.Duration
 	// Answer is the time in which a pod must begin its answer to a request. It doesn't apply to gRPC, whose clients set
 	// their own deadlines. Default DefaultAnswer.
 	Answer time.Duration
-	// Relayed opens the way to a pod of another node over a new connection to that node's relay, which it closes if it
-	// fails. Default: such pods aren't reached.
+	// Relayed connects to a pod of another node, over a new connection to that node's relay, which it closes if it fails.
+	// Default: such pods can't be reached.
 	Relayed Relayed
-	// Trusted are the networks of proxies in front of this one, which say in X-Forwarded-* who asked and how. Default:
-	// none is.
+	// Trusted are the networks of proxies in front of this one, whose X-Forwarded-* headers are trusted. Default: none.
 	Trusted []netip.Prefix
 	// SecurePort is the port to which plain requests for routes with TLS are redirected. Default 443.
 	SecurePort int
 	// Registry gets the proxy's metrics; nil exports none.
 	Registry prometheus.Registerer
-	// Access gets a line for each request; nil writes none.
+	// Access receives a line for each request; nil writes none.
 	Access *slog.Logger
 	Logger *slog.Logger
 	// Now is the clock. Default time.Now.
@@ -64,7 +63,7 @@ type Relayed func(ctx context.Context, conn net.Conn, to relay.Target) (*tls.Con
 // Proxy serves requests by the newest table. Safe for concurrent use.
 type Proxy struct {
 	opts     Options
-	updating sync.Mutex // one table at a time
+	updating sync.Mutex // one update at a time
 	routing  atomic.Pointer[routing]
 	pods     pods
 	metrics  *metrics
@@ -164,7 +163,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began, from := p.opts.Now(), p.originOf(r)
 	seen := &watched{ResponseWriter: w}
 	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 && r.Header.Get("Upgrade") == "" {
-		// Requests are smuggled by a Content-Length beside chunks, and net/http drops it without a word.
+		// A Content-Length beside chunks can smuggle a request, and net/http drops that header silently.
 		seen.Header().Set("Connection", "close")
 	}
 	if status, why := refusal(r); status != 0 {
@@ -194,7 +193,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case len(b.pods) == 0:
 		unready(seen, x)
 	default:
-		own := r.WithContext(x) // the server checks the body of its own request
+		own := r.WithContext(x) // the server checks the body only of the request that it made
 		x.sends(seen, own, r)
 		defer x.body.end()
 		defer x.close()

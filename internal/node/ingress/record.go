@@ -11,7 +11,7 @@ type record struct {
 	status                            int
 	bytes                             int64 // of the answer's body
 	backend                           *backend
-	pod                               *pod // who answered
+	pod                               *pod // the pod that answered
 	failure                           error
 }
 

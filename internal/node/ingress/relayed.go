@@ -7,16 +7,16 @@ import (
 	"net"
 )
 
-// errNoRelay means that this node has no certificate of the cluster, and so doesn't reach others.
+// errNoRelay means that this node has no certificate of the cluster, and so can't connect to others.
 var errNoRelay = errors.New("this node has no way to the pods of others")
 
 type dialing func(ctx context.Context, network, address string) (net.Conn, error)
 
-// opening makes a new connection one to a pod. If it fails, it has closed the connection, and sent nothing of a
+// opening turns a new connection into one to a pod. If it fails, it has closed the connection, and sent no part of a
 // request.
 type opening func(ctx context.Context, conn net.Conn) (*tls.Conn, error)
 
-// after returns what dials and opens. An error says that the connection could not be made.
+// after returns a function that dials and then opens. Its error means that the connection could not be made.
 func (o opening) after(dial dialing) dialing {
 	if o == nil {
 		return dial
@@ -44,5 +44,5 @@ type relayedLine struct {
 	below *line
 }
 
-// silent is line's: what is sent beyond an answer arrives as data of the connection below.
+// silent asks the line below, where data that exceeds an answer arrives.
 func (l *relayedLine) silent() bool { return l.below.silent() }

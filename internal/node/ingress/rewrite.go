@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// rewrite sets the request that the pod gets: the same one, with the addresses it came by.
+// rewrite makes the request for the pod: the client's, with the forwarding headers of its origin.
 func rewrite(r *httputil.ProxyRequest) {
 	x := exchangeOf(r.In.Context())
 	for name := range r.Out.Header {
@@ -22,7 +22,7 @@ func rewrite(r *httputil.ProxyRequest) {
 	r.Out.Header.Del("Http2-Settings")
 	r.Out.Host = r.In.Host
 	r.Out.URL.Scheme, r.Out.URL.Host = "http", x.backend.Host
-	r.Out.URL.RawQuery = r.In.URL.RawQuery // httputil drops what servers parse differently; the pod is to parse it
+	r.Out.URL.RawQuery = r.In.URL.RawQuery // httputil drops queries that servers parse differently; here the pod decides
 	setForwarded(r.Out.Header, x.from)
 	if prefix := x.backend.Path; x.backend.Strip && prefix != "/" {
 		strip(r.Out, prefix)

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/node/relay"
 )
 
-// Route says which pods serve the requests of one host below one path, or what comes in at one port.
+// Route maps the requests of one host below one path, or the traffic of one port, to pods.
 type Route struct {
 	// Ingress is the object that declares it: for logs and metrics, and as the key of the round-robin's position.
 	Ingress api.Ref
@@ -17,9 +17,9 @@ type Route struct {
 	Host string
 	// Path is "/" or a path without a trailing slash. It matches itself and everything below it.
 	Path string
-	// Listen is the port whose connections or datagrams are passed on as they are; such a route has neither host nor path.
+	// Listen is the port whose connections or datagrams are passed on unchanged; such a route has neither host nor path.
 	Listen api.Listen
-	// Announce tells the pods where each comes from, by the PROXY protocol.
+	// Announce sends the client's address to the pods, by the PROXY protocol.
 	Announce bool
 	// Strip removes Path before the request is passed on.
 	Strip bool
@@ -34,7 +34,7 @@ type Route struct {
 	Pods []Pod
 }
 
-// Mode says what happens to a route's requests.
+// Mode is the way in which a route handles requests.
 type Mode string
 
 // The modes.
@@ -48,7 +48,7 @@ const (
 type Pod struct {
 	// Name is the pod's name: unique on the node.
 	Name string
-	// Address is its ip:port, or that of the relay of its node.
+	// Address is the pod's ip:port, or that of its node's relay.
 	Address string
 	// Via is the target for the relay. The zero value uses no relay: the pod itself is at Address.
 	Via relay.Target
@@ -89,8 +89,8 @@ func NewTable(routes []Route) *Table {
 	return t
 }
 
-// Match returns the route of a request: one of the host itself before one of a wildcard, and of those the one with the
-// longest path. It returns nil if no route serves the request.
+// Match returns the route of a request: a route of the host itself before one of a wildcard, and of those the one with
+// the longest path. It returns nil if no route matches.
 func (t *Table) Match(host, path string) *Route {
 	host = hostname(host)
 	if routes, known := t.exact[host]; known {
@@ -120,7 +120,7 @@ func below(path, prefix string) bool {
 	return found && (rest == "" || rest[0] == '/')
 }
 
-// hostname returns a Host header without its port, in lower case and without a dot at its end.
+// hostname returns a Host header without its port, in lower case and without a trailing dot.
 func hostname(host string) string {
 	if strings.HasPrefix(host, "[") {
 		address, _, _ := strings.Cut(host[1:], "]")

@@ -17,18 +17,18 @@ import (
 // errNoPod means that a route has no ready pod, or that each of them was tried.
 var errNoPod = errors.New("no pod is ready")
 
-// maxTries bounds how many pods one request is offered to.
+// maxTries bounds the number of pods that one request tries.
 const maxTries = 3
 
-// spread is the transport below the reverse proxy: it picks the pod, and offers a request to another one if the first
-// did not get it.
+// spread is the transport below the reverse proxy: it picks the pod, and tries another one if the first did not get the
+// request.
 type spread struct {
 	now         func() time.Time
 	retry, hold time.Duration
 }
 
-// retryFor is the time for which a request that no pod accepted is offered again: a pod may be about to listen. Where
-// the agent of the pod's node is being restarted it is Hold.
+// retryFor is the time for which a request that no pod accepted is tried again: a pod may be about to listen. While the
+// agent of the pod's node is restarted, the time is Hold.
 const retryFor = 2 * time.Second
 
 // RoundTrip implements http.RoundTripper. The request carries its exchange in its context.
@@ -40,7 +40,7 @@ func (s *spread) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	if x.body != nil && request.Body != nil {
 		x.body.trailer = request.Trailer
-		request.Body = io.NopCloser(request.Body) // a transport closes it, even if it sent none of it
+		request.Body = io.NopCloser(request.Body) // a transport closes the body, even if it sent nothing of it
 	}
 	now, cut := s.now(), false
 	began, pause := now, 20*time.Millisecond
@@ -57,15 +57,15 @@ func (s *spread) RoundTrip(request *http.Request) (*http.Response, error) {
 			if cut || !x.relayed() || !again(request, err) {
 				return response, err
 			}
-			cut = true // the agent of the pod's node may have been restarted: it is asked once more
+			cut = true // the agent of the pod's node may have been restarted: retry once
 		}
-		_ = delay.For(request.Context(), pause) // an attempt ends with it too
+		_ = delay.For(request.Context(), pause) // the context also ends an attempt
 		pause = min(2*pause, 200*time.Millisecond)
 		x.refresh()
 	}
 }
 
-// round offers the request to one pod after another; once more, after it was cut, until something of it was sent.
+// round tries one pod after another, and all once more after a cut, until some part of the request was sent.
 func (s *spread) round(request *http.Request, x *exchange, now time.Time, cut bool) (*http.Response, error) {
 	var room [maxTries]*pod
 	tried := room[:0]
@@ -84,7 +84,7 @@ func (s *spread) round(request *http.Request, x *exchange, now time.Time, cut bo
 		}
 		last = err
 		if request.Context().Err() != nil || x.body.broken() {
-			return nil, err // the client left, or its body did not arrive: not the pod's fault
+			return nil, err // the client has left, or its body did not arrive: not the pod's fault
 		}
 		now = s.now()
 		x.backend.failed(p, now)
@@ -95,19 +95,19 @@ func (s *spread) round(request *http.Request, x *exchange, now time.Time, cut bo
 	return nil, last
 }
 
-// unsent reports whether nothing of a request was sent: the connection could not be made, or there was no pod.
+// unsent reports whether no part of a request was sent: the connection could not be made, or there was no pod.
 func unsent(err error) bool {
 	var op *net.OpError
 	return errors.Is(err, errNoPod) || errors.As(err, &op) && op.Op == "dial"
 }
 
-// restarting reports whether a node answers, and its agent doesn't yet: nothing of a request was sent.
+// restarting reports whether a node answers but its agent doesn't yet, so that no part of a request was sent.
 func restarting(err error) bool {
 	var refused *relay.RefusedError
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &refused) && refused.Early
 }
 
-// offer sends the request to one pod, which has counted it as in flight until the answer's body is closed.
+// offer sends the request to one pod, which counts it as in flight until the answer's body is closed.
 func (s *spread) offer(request *http.Request, p *pod, first bool) (*http.Response, error) {
 	if !first { // a transport may still read the previous body
 		out, address := *request, *request.URL

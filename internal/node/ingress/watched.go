@@ -32,7 +32,7 @@ func (w *watched) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap lets http.ResponseController reach what is below.
+// Unwrap gives http.ResponseController access to the inner writer.
 func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Hijack lets a connection be upgraded.
@@ -41,14 +41,14 @@ func (w *watched) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	w.status = http.StatusSwitchingProtocols // the client gets it on the connection itself
+	w.status = http.StatusSwitchingProtocols // the client gets that status on the connection itself
 	return &upgraded{Conn: conn, early: both.Reader}, both, nil
 }
 
 // upgraded is a client's connection that speaks another protocol after an upgrade.
 type upgraded struct {
 	net.Conn
-	early *bufio.Reader // holds what the client sent before it got the answer to the upgrade
+	early *bufio.Reader // holds data that the client sent before it got the answer to the upgrade
 }
 
 func (u *upgraded) Read(into []byte) (int, error) {

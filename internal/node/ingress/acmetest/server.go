@@ -33,8 +33,8 @@ type Server struct {
 	Directory string
 	// DNS is the address of the DNS server, HOST:PORT.
 	DNS string
-	// Trust has the authorities of the server's own certificate and of its proxies', Issued that of the certificates it
-	// issues.
+	// Trust holds the authorities of the server's own certificate and of its proxies', Issued that of the certificates
+	// that the server issues.
 	Trust, Issued *x509.CertPool
 
 	own   []byte // the authorities in Trust, in PEM
@@ -145,7 +145,7 @@ func (p *Server) get(t *testing.T, where string) []byte {
 	}
 }
 
-// Answer changes what the DNS server answers for a name, by a call of pebble-challtestsrv's API and its argument.
+// Answer changes the DNS server's answer for a name, by a call of pebble-challtestsrv's API and its argument.
 func (p *Server) Answer(ctx context.Context, what string, about map[string]any) error {
 	text, err := json.Marshal(about)
 	if err != nil {
@@ -191,7 +191,7 @@ func (p *Server) Limited(t *testing.T, refuse func(path string) bool, status int
 	return server.URL + "/dir"
 }
 
-// trusts adds an authority in PEM to those that a client of the server needs.
+// trusts adds an authority in PEM to those that a client of the server must trust.
 func (p *Server) trusts(authority []byte) {
 	p.own = append(p.own, authority...)
 	p.Trust.AppendCertsFromPEM(authority)

@@ -46,7 +46,7 @@ func newAsked(client *http.Client, now func() time.Time) *asked {
 	return &asked{client: client, now: now, refusals: map[question]refusal{}}
 }
 
-// allowed returns nil if a name may have a certificate, which is if the URL answers 200 for it.
+// allowed returns nil if a name may have a certificate: if the URL answers 200 for it.
 func (a *asked) allowed(ctx context.Context, where, name string) error {
 	q := question{where, name}
 	if err := a.begin(q); err != nil {

@@ -65,7 +65,7 @@ func (a Authority) Root(ctx context.Context) ([]byte, error) {
 	return append(pki.CertificatePEM(root.Root.Raw), former...), nil
 }
 
-// signer is the issuer of a node: it has the servers sign.
+// signer is the issuer on a node: it makes the servers sign.
 type signer struct {
 	sign func(ctx context.Context, request []byte) ([]byte, error)
 }

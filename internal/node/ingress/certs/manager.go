@@ -20,8 +20,8 @@ import (
 // Options configure a Manager. Storage is required.
 type Options struct {
 	Storage certmagic.Storage
-	// Sign has the cluster's own authority sign a request (PKCS #10 in DER), and returns PEM. Default: the cluster has
-	// none.
+	// Sign makes the cluster's own authority sign a request (PKCS #10 in DER), and returns PEM. Default: no such
+	// authority.
 	Sign func(ctx context.Context, request []byte) ([]byte, error)
 	// Directory is the URL of the ACME directory. Default: that of Let's Encrypt.
 	Directory string
@@ -33,15 +33,15 @@ type Options struct {
 	Resolver string
 	// Changed is called after a certificate was obtained or removed, or an attempt failed. It must not block.
 	Changed func()
-	// Client asks whether a name may get a certificate on demand, with a timeout of 5 s. Default: a client that follows no
-	// redirects.
+	// Client asks the ask URL whether a name may get a certificate on demand, with a timeout of 5 s. Default: a client
+	// that follows no redirects.
 	Client *http.Client
 }
 
 // Manager finds certificates. It is safe for concurrent use.
 type Manager struct {
 	opts Options
-	// asked serves the policies that aren't confined, confined those that are.
+	// asked asks for policies that aren't confined, confined for those that are.
 	asked, confined *asked
 
 	cache  *certmagic.Cache
@@ -56,7 +56,7 @@ type Manager struct {
 	efforts  map[string]effort           // by host
 }
 
-// effort is the work under way for a host's certificate. It ends when the host's policies change.
+// effort is the running work on a host's certificate. It ends when the host's policies change.
 type effort struct {
 	ctx  context.Context
 	stop context.CancelFunc
@@ -101,7 +101,7 @@ func New(opts Options) *Manager {
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.cache = certmagic.NewCache(certmagic.CacheOptions{
 		GetConfigForCert: func(c certmagic.Certificate) (*certmagic.Config, error) { return m.configOf(c.Names) },
-		Logger:           zap.NewNop(), // event reports what matters
+		Logger:           zap.NewNop(), // Manager.event reports instead
 	})
 	return m
 }
@@ -127,8 +127,8 @@ func (m *Manager) Update(policies []Policy) {
 }
 
 // adopt stores the policies. It returns the new and changed ones, and the certificates that no policy needs any more.
-// It stops the work under way for a host whose policies changed: otherwise a removed authority would be asked for days,
-// and its refusals reported.
+// It stops the running work for a host whose policies changed: otherwise it would continue for days with a removed
+// authority, and report that authority's refusals.
 func (m *Manager) adopt(policies []Policy) (fresh []Policy, gone []certmagic.SubjectIssuer) {
 	changed := map[string]bool{}
 	for _, old := range m.policies {

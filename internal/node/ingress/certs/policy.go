@@ -12,7 +12,7 @@ const (
 	Internal = "internal"    // the cluster's own authority, which clients must be configured to trust
 )
 
-// Policy says where a host's certificate comes from.
+// Policy is the source of a host's certificate.
 type Policy struct {
 	// Host is a lower-case DNS name, or *.example.org.
 	Host string
@@ -27,7 +27,7 @@ type Policy struct {
 	Confined bool
 	// Certificate and Key are PEM, set if the user provides the certificate.
 	Certificate, Key []byte
-	// Fault says why the policy can't be followed, if that is already known.
+	// Fault is the reason why the policy can't be applied, if it is already known.
 	Fault string
 }
 

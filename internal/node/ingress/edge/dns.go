@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/api/pattern"
 )
 
-// DynamicDNS returns a DNS provider over a name server that takes dynamic updates (RFC 2136), signed with the key in a
-// file as tsig-keygen writes it.
+// DynamicDNS returns a DNS provider that sends dynamic updates (RFC 2136) to a name server, signed with the key in a
+// file of tsig-keygen's format.
 func DynamicDNS(server, keyFile string) (certmagic.DNSProvider, error) {
 	if _, _, err := net.SplitHostPort(server); err != nil {
 		server = net.JoinHostPort(server, "53")

@@ -20,7 +20,7 @@ import (
 	"tend.dev/tend/internal/platform/servicemanager"
 )
 
-// Options make an Edge. Storage is needed if a route wants TLS.
+// Options are the options of an Edge. Storage is required if a route wants TLS.
 type Options struct {
 	// HTTP and HTTPS are addresses such as :80. An empty one opens no listener.
 	HTTP, HTTPS string
@@ -30,10 +30,10 @@ type Options struct {
 	Balancers []netip.Prefix
 	// Trusted are networks of proxies in front of this one; see ingress.Options.
 	Trusted []netip.Prefix
-	// Sockets are listeners that outlive the process. Default: none do.
+	// Sockets are listeners that outlive the process. Default: none.
 	Sockets *servicemanager.Sockets
 	Storage certmagic.Storage
-	// Sign has the cluster's own authority sign a request (a PKCS #10 in DER); it returns PEM. Default: there is none.
+	// Sign makes the cluster's own authority sign a request (PKCS #10 in DER); it returns PEM. Default: no such authority.
 	Sign func(ctx context.Context, request []byte) ([]byte, error)
 	// Directory is the ACME directory, Roots are the authorities its certificate is checked against. Default Let's
 	// Encrypt's, the system's.
@@ -43,10 +43,10 @@ type Options struct {
 	// server for the checks around DNS-01. Default the system's.
 	DNS      certmagic.DNSProvider
 	Resolver string
-	// Relayed opens the way to a pod of another node; see ingress.Options.
+	// Relayed connects to a pod of another node; see ingress.Options.
 	Relayed  ingress.Relayed
 	Registry prometheus.Registerer
-	// Access gets a line for each request; nil writes none.
+	// Access receives a line for each request; nil writes none.
 	Access *slog.Logger
 	Logger *slog.Logger
 	// Changed is called when a listener or a certificate changed. It must not block.
@@ -60,8 +60,7 @@ type Edge struct {
 	listeners *ingress.Listeners
 	ports     *ingress.Ports
 	opts      Options
-	// first is done with the first routes: sockets that an earlier process had kept for other addresses are in the way
-	// from then on.
+	// first runs once, with the first routes: then the unneeded sockets of an earlier process are closed.
 	first sync.Once
 }
 
@@ -106,8 +105,8 @@ func (e *Edge) Update(routes []ingress.Route, policies []certs.Policy) {
 	e.ports.Want(ports)
 }
 
-// unclaimed is the time for which sockets of an earlier process wait for the first routes: nobody answers who connects
-// to them meanwhile.
+// unclaimed is the time for which sockets of an earlier process wait for the first routes: clients that connect
+// meanwhile get no answer.
 const unclaimed = 30 * time.Second
 
 // free ends the sockets of an earlier process if there are no routes.
@@ -121,7 +120,7 @@ func (e *Edge) free(ctx context.Context) {
 	}
 }
 
-// listens reports whether one of the listeners is at an address that fits.
+// listens reports whether one of the listeners has an address that fits.
 func (e *Edge) listens(fits func(address string) bool, ports map[api.Listen]bool) bool {
 	if fits(e.opts.HTTP) || fits(e.opts.HTTPS) {
 		return true
