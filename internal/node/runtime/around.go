@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Around returns inner with each call run by between, which is given the verb of the call, such as create or
-// save_image. What lasts longer than its call (Events, WatchProcesses, Logs, Exec) and Close pass through. As sees
+// Around returns inner with each call run by between, which gets the verb of the call, such as create or save_image.
+// Close and the calls that outlast their return (Events, WatchProcesses, Logs, Exec) pass through. As finds inner
 // through it.
 func Around(
 	inner Runtime, between func(ctx context.Context, verb string, call func(context.Context) error) error,
@@ -23,7 +23,7 @@ type around struct {
 // Unwrap returns the runtime inside; see As.
 func (a *around) Unwrap() Runtime { return a.Runtime }
 
-// answered runs a call that has an answer. With an error there is none, also where between adds it.
+// answered runs a call that returns a value. If the call or between fails, it returns the zero value with the error.
 func answered[T any](
 	ctx context.Context, a *around, verb string, call func(context.Context) (T, error),
 ) (answer T, err error) {
@@ -82,7 +82,7 @@ func (a *around) Pull(ctx context.Context, reference string, progress func(int))
 	return answered(ctx, a, "pull", func(ctx context.Context) (Image, error) { return a.Runtime.Pull(ctx, reference, progress) })
 }
 
-// SaveImage gives the call the caller's context: what it returns is read later.
+// SaveImage passes the caller's context to the call: the returned reader outlives it.
 func (a *around) SaveImage(ctx context.Context, id string) (io.ReadCloser, error) {
 	return answered(ctx, a, "save_image", func(context.Context) (io.ReadCloser, error) { return a.Runtime.SaveImage(ctx, id) })
 }

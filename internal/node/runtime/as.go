@@ -1,7 +1,7 @@
 package runtime
 
-// As finds the first runtime of type T behind the decorators of one: what a particular runtime can do beyond Runtime. A
-// decorator that may be seen through has a method Unwrap.
+// As finds the first runtime of type T inside decorators, for abilities beyond Runtime. A decorator lets As through by
+// a method Unwrap.
 func As[T any](r Runtime) (found T, ok bool) {
 	for r != nil {
 		if found, ok = r.(T); ok {

@@ -15,21 +15,21 @@ type Builder interface {
 	Built(ctx context.Context) ([]BuiltImage, error)
 	// Tag gives an image another name, which an older image may have had.
 	Tag(ctx context.Context, image, reference string) error
-	// Untag takes a name away. The image goes with its last one; ErrInUse where a container is made from it. A name
-	// that is gone is not an error.
+	// Untag removes a name. The image is removed with its last name; ErrInUse if a container was created from it. A
+	// missing name is not an error.
 	Untag(ctx context.Context, reference string) error
 }
 
 // ImageStore is a runtime whose images others use too.
 type ImageStore interface {
-	// Images lists all images of the machine, also those of others.
+	// Images lists all images of the machine, also those that Tend didn't make.
 	Images(ctx context.Context) ([]StoredImage, error)
 }
 
 // StoredImage is an image on the machine.
 type StoredImage struct {
 	ID string
-	// Tags are its names, Digests those that registries know it by (sha256:…).
+	// Tags are the image's names, Digests the registries' digests of it (sha256:…).
 	Tags, Digests []string
 	Bytes         int64
 	// InUse is set if any container, running or not, uses it, also one that isn't Tend's.
@@ -40,7 +40,7 @@ type StoredImage struct {
 type BuildSpec struct {
 	// Tree is the source as a tar with the Dockerfile in it.
 	Tree io.Reader
-	// Dockerfile is a name in Tree; Bases are its base images, whose registries may need credentials.
+	// Dockerfile is a name in Tree; Bases are the Dockerfile's base images, whose registries may need credentials.
 	Dockerfile string
 	Bases      []string
 	Args       map[string]string
@@ -50,7 +50,8 @@ type BuildSpec struct {
 	BuildKit error
 	Labels   map[string]string
 	Tags     []string
-	// Confined: the source may be hostile, and may neither reach the engine's own machine nor the images of others.
+	// Confined is set if the source may be hostile: the build must reach neither the engine's own machine nor the images
+	// of others.
 	Confined bool
 	// NoCache builds without the results of earlier builds.
 	NoCache bool
@@ -63,7 +64,7 @@ type BuiltImage struct {
 	Tags []string
 }
 
-// Origin says which build an image is of: what its labels say. The zero value is that of an image that no Tend built.
+// Origin names the build of an image, by the image's labels. It is zero for an image that Tend did not build.
 type Origin struct {
 	// Owner is the repository (<scope>-<name>), Build the build's id.
 	Owner, Build string

@@ -12,26 +12,26 @@ import (
 // scarceMiB is the free room below which a disk is nearly full.
 const scarceMiB = 256
 
-// shortShare and shortMiB say when a disk is short: with less than a tenth of it free, or less than 2 GiB.
+// shortShare and shortMiB define a short disk: less than a tenth of it free, or less than 2 GiB.
 const (
 	shortShare = 10
 	shortMiB   = 2 << 10
 )
 
-// DiskUser is a runtime that knows how much room its parts take.
+// DiskUser is a runtime that can measure the disk usage of its parts.
 type DiskUser interface {
 	DiskUse(ctx context.Context) (DiskUse, error)
 }
 
-// DiskUse lists what a runtime has on its disk.
+// DiskUse is the disk usage of a runtime.
 type DiskUse struct {
-	// SizeBytes and FreeBytes are those of the disk; 0 where it can't be seen from here.
+	// SizeBytes and FreeBytes are the size and the free space of the disk; 0 if it can't be read from here.
 	SizeBytes, FreeBytes int64
-	// Images and Volumes are all of the engine's, Logs those of the cluster's containers.
+	// Images and Volumes are the usage of the whole engine, Logs that of the cluster's containers.
 	Images, Volumes, Logs api.DiskUse
 }
 
-// Room returns the size of the disk of a folder, and how much of it is free; zeros if it can't be read.
+// Room returns the size of a folder's disk and its free space; zeros if they can't be read.
 func Room(folder string) (size, free int64) {
 	var disk unix.Statfs_t
 	if unix.Statfs(folder, &disk) != nil {
@@ -47,8 +47,8 @@ func DiskShort(folder string) bool {
 	return size > 0 && (free < size/shortShare || free < shortMiB<<20)
 }
 
-// DiskPressure returns Info's text about the disk of a folder. It doesn't say how much is free: a figure that always
-// changes would always be reported.
+// DiskPressure returns Info's text about the disk of a folder. It doesn't give the free space: a number that always
+// changes would be reported again and again.
 func DiskPressure(folder string) string {
 	var disk unix.Statfs_t
 	if unix.Statfs(folder, &disk) != nil || disk.Bavail*uint64(disk.Bsize) >= scarceMiB<<20 {

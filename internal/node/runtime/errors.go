@@ -15,9 +15,9 @@ var (
 	ErrInUse = errors.New("in use by a container")
 	// ErrUnavailable: the engine does not answer; the state of its containers is unknown.
 	ErrUnavailable = errors.New("container engine does not answer")
-	// ErrOtherImage: what was loaded isn't the image that was expected.
+	// ErrOtherImage: the loaded image isn't the expected one.
 	ErrOtherImage = errors.New("another image")
-	// ErrUnsupported: this runtime can't do what was asked.
+	// ErrUnsupported: this runtime doesn't support the call.
 	ErrUnsupported = errors.New("not supported by this runtime")
 )
 
@@ -36,8 +36,8 @@ func (e *RejectedError) Error() string {
 	return e.Detail
 }
 
-// TransientError is a failure that may pass without a change of the spec: a registry that is down, a transfer that was
-// cut. Its fields have the same meaning as RejectedError's.
+// TransientError is a failure that may pass without a change of the spec, such as of a registry that is down or a
+// transfer that was cut. Its fields have the same meaning as RejectedError's.
 type TransientError struct {
 	Reason string
 	Detail string

@@ -21,33 +21,33 @@ type Runtime interface {
 	List(ctx context.Context) ([]Container, error)
 	// Inspect returns one container by id or name. ErrNotFound if there is none.
 	Inspect(ctx context.Context, id string) (Container, error)
-	// Create creates a container without starting it. A container of that name that exists for the same task is
-	// returned unchanged, after joining its network again if it is Detached; one of another owner is ErrNameTaken.
+	// Create creates a container without starting it. It returns the task's existing container of that name unchanged,
+	// after joining its network again if it is Detached, and ErrNameTaken if another owner has the name.
 	Create(ctx context.Context, spec ContainerSpec) (Container, error)
 	// Start starts a created or stopped container, and does nothing to a running one.
 	Start(ctx context.Context, id string) error
-	// Stop sends the stop signal, waits for the grace period and kills. It blocks until the container has stopped. One
-	// that is stopped or gone is not an error.
+	// Stop sends the stop signal, waits for the grace period and kills. It blocks until the container has stopped. A
+	// stopped or missing container is not an error.
 	Stop(ctx context.Context, id string, grace time.Duration) error
-	// Remove removes a container, running or not; a missing one is not an error. Nameless volumes go, named ones stay.
+	// Remove removes a container, running or not, and its anonymous volumes. A missing container is not an error.
 	Remove(ctx context.Context, id string) error
 	// EnsureVolume creates a volume of that name with labels, and leaves an existing one unchanged. It returns a
 	// RejectedError if the runtime has no volumes, or if CheckVolume refuses the existing one.
 	EnsureVolume(ctx context.Context, name string, labels map[string]string) error
-	// RemoveVolume removes a volume with all that it holds; a missing one is not an error, one in use is.
+	// RemoveVolume removes a volume with its data. A missing one is not an error, one in use is.
 	RemoveVolume(ctx context.Context, name string) error
-	// Events streams the events of the cluster's containers and of image tags until ctx ends or the engine goes away;
-	// then the channel closes. The reader then has to list again.
+	// Events streams the events of the cluster's containers and of image tags until ctx ends or the engine stops; then the
+	// channel closes. The reader then has to list again.
 	Events(ctx context.Context) (<-chan Event, error)
 	// WatchProcesses calls ended for each of the running containers whose process ends, until ctx does. It asks the
-	// machine, not the engine, and so works while the engine is away. If it can't watch, it only waits. It blocks.
+	// machine, not the engine, and so works while the engine doesn't answer. If it can't watch, it only waits. It blocks.
 	WatchProcesses(ctx context.Context, running []Container, ended func(Container))
 
-	// Resolve returns the local image a reference names, or ErrNotFound if it is not on this node.
+	// Resolve returns the local image of a reference, or ErrNotFound if it is not on this node.
 	Resolve(ctx context.Context, reference string) (Image, error)
 	// Pull fetches an image and returns it. It calls progress with 0..100, or -1 while sizes are unknown.
 	Pull(ctx context.Context, reference string, progress func(percent int)) (Image, error)
-	// SaveImage reads an image that LoadImage adds on another machine. ErrNotFound if it is not on this node.
+	// SaveImage returns an image's content for LoadImage on another machine, or ErrNotFound if it is not on this node.
 	SaveImage(ctx context.Context, id string) (io.ReadCloser, error)
 	// LoadImage adds an image that a runtime of the same kind saved. It fails if the content isn't the image of that id.
 	LoadImage(ctx context.Context, id string, content io.Reader) error
@@ -67,15 +67,15 @@ type Runtime interface {
 type Info struct {
 	Name        string // docker, process, hollow
 	Version     string
-	ID          string // the engine's own; empty where the runtime has none
+	ID          string // the engine's own; empty if the runtime has none
 	CPUs        float64
 	MemoryBytes int64
-	// Warnings are limits of this machine a user should know about (a missing cgroup, a low limit of open files).
+	// Warnings are limits of this machine that a user should know, such as a missing cgroup or a low limit of open files.
 	Warnings []string
 	// DiskPressure is a message that the disk of containers and images is nearly full; empty if it isn't, or can't be
 	// seen from here.
 	DiskPressure string
-	// DiskShort is set while that disk has so little room that images nothing needs are removed early.
+	// DiskShort is set while so little of that disk is free that unused images are removed early.
 	DiskShort bool
 	// Quarantined are the paths of unreadable entries among the containers' files. They are left unchanged.
 	Quarantined []string
@@ -110,15 +110,16 @@ type Container struct {
 	// Error is the engine's message on why the last start failed.
 	Error   string
 	ImageID string
-	Address string // on the platform network, else on any; loopback where it shares the node's network
-	// Detached: it runs, but was taken off the network it was created for. Create joins it again.
+	Address string // on the platform network, else on any; loopback if it shares the node's network
+	// Detached is set if it runs, but was disconnected from the network it was created for. Create joins the network
+	// again.
 	Detached   bool
 	Ports      []api.PortBinding
 	CreatedAt  time.Time
 	StartedAt  time.Time
 	FinishedAt time.Time
 	PID        int
-	// Check is the health check that its image or its options declare; nil if they declare none.
+	// Check is the health check that the image or the options declare, or nil.
 	Check *HealthCheck
 }
 
@@ -139,7 +140,7 @@ type ContainerSpec struct {
 	Name string
 	// Labels carry LabelTask and the others; the runtime adds LabelCluster and LabelNode.
 	Labels map[string]string
-	// ImageID is used if it is set; Image is the reference as declared.
+	// ImageID selects the image if it is set; Image is the reference as declared.
 	Image   string
 	ImageID string
 	// Env is the complete environment, besides the image's own.
@@ -149,7 +150,7 @@ type ContainerSpec struct {
 	Files []File
 	// Aliases are the DNS names on the platform network.
 	Aliases []string
-	// Private: publish no port and give no DNS name, whatever Spec and its docker_options say.
+	// Private overrides Spec and its docker_options: the container publishes no port and has no DNS name.
 	Private bool
 	// Confined: the container may have no part of the host; a runtime that can't see to that refuses it.
 	Confined bool
@@ -159,8 +160,8 @@ type ContainerSpec struct {
 	Restart string
 }
 
-// AllLabels returns the container's labels on a node: those that it declares, and Tend's own. An engine adds an image's
-// labels to them, so each label of Tend that the container doesn't have is there, and empty.
+// AllLabels returns the container's labels on a node: the declared ones, and Tend's own. An engine adds the image's
+// labels, so every label of Tend that the container doesn't use is set to "".
 func (s ContainerSpec) AllLabels(declared map[string]string, cluster, node string) map[string]string {
 	labels := map[string]string{}
 	maps.Copy(labels, declared)
@@ -172,7 +173,7 @@ func (s ContainerSpec) AllLabels(declared map[string]string, cluster, node strin
 	return labels
 }
 
-// File is a file of the host and its place in the container.
+// File is a file of the host and its path in the container.
 type File struct{ Source, Target string }
 
 // EventKind is the kind of an event.
@@ -183,7 +184,7 @@ const (
 	EventCreate  EventKind = "create"
 	EventStart   EventKind = "start"
 	EventDie     EventKind = "die"  // the container's process ended
-	EventKill    EventKind = "kill" // a signal was sent to it through the engine
+	EventKill    EventKind = "kill" // the engine sent it a signal on request
 	EventStop    EventKind = "stop" // it was stopped through the engine
 	EventOOM     EventKind = "oom"
 	EventDestroy EventKind = "destroy" // it was removed
@@ -192,8 +193,7 @@ const (
 	EventImage   EventKind = "image" // a tag moved, or an image came or went
 )
 
-// Event is something that happened to a container or an image. It triggers a reconcile and records its cause: a user
-// or the engine.
+// Event is an event of a container or an image. It triggers a reconcile and records its cause: a user or the engine.
 type Event struct {
 	Kind      EventKind
 	Container string
@@ -213,19 +213,18 @@ type Image struct {
 	Reference string
 	// Digest is the registry's digest (sha256:…), empty for an image that never saw a registry.
 	Digest string
-	// Arch is the architecture it is for as Go names it; empty where it isn't known.
+	// Arch is the image's architecture in Go's terms, or "" if unknown.
 	Arch string
-	// User is the user its containers run as unless the spec names one: a name or number, with :group or without. Empty
-	// means root.
+	// User is the user of its containers unless the spec names one: a name or number, with :group or without. Empty means
+	// root.
 	User string
 	// Origin is set for an image that was built from source.
 	Origin Origin
 }
 
-// OpenTo reports whether an object of a scope may use the image by a reference. Names and ids of what was built on a
-// node lie beside those of registries, so that the build of one scope would be taken for another's image: a build is
-// open to its own scope alone. What has the name of a registry or of an account there, was pulled or named by an
-// operator.
+// OpenTo reports whether an object of a scope may use the image by a reference. Built images share a node's namespace
+// with pulled ones, so the build of one scope could be mistaken for another's image: a built image is open to its own
+// scope only. An image with the name of a registry, or of an account there, was pulled or named by an operator.
 func (i Image) OpenTo(scope, ref string) bool {
 	if i.Origin == (Origin{}) || i.Origin.Scope == scope {
 		return true
@@ -248,7 +247,7 @@ type LogLine struct {
 	Stream string // stdout or stderr
 	At     time.Time
 	Text   string
-	// Part: the line was too long to be returned at once; the next one of this stream continues it.
+	// Part is set if the line was too long to be returned at once: the next line of this stream continues it.
 	Part bool
 }
 
@@ -270,7 +269,7 @@ type ExecOptions struct {
 	Width, Height int
 }
 
-// Exec is a running command. With a TTY everything comes on Stdout.
+// Exec is a running command. With a TTY, Stdout carries all of its output.
 type Exec interface {
 	Stdin() io.WriteCloser
 	Stdout() io.Reader

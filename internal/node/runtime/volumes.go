@@ -15,12 +15,12 @@ type Neighbours interface {
 	SecondWriter(ctx context.Context, spec api.DeploymentSpec) (volumes.Writer, bool, error)
 	// SecondWriterOf is SecondWriter for a container that exists.
 	SecondWriterOf(ctx context.Context, id string) (volumes.Writer, bool, error)
-	// SecondWriters returns the running container, not of this cluster, that writes to what a running container of it
-	// writes to, by the id of the latter. The engine may have started either since the last start was allowed.
+	// SecondWriters returns, by the id of each running container of this cluster, another running container, not of this
+	// cluster, that writes to the same data. The engine may have started either one since its start was permitted.
 	SecondWriters(ctx context.Context) (map[string]volumes.Writer, error)
 }
 
-// CheckWriters returns a RejectedError if a container of spec would be the second one that writes to a volume.
+// CheckWriters returns a RejectedError if a container of spec would be the second writer of a volume.
 func CheckWriters(ctx context.Context, rt Runtime, spec api.DeploymentSpec) error {
 	neighbours, ok := As[Neighbours](rt)
 	if !ok {
@@ -45,8 +45,8 @@ func refuse(writer volumes.Writer, found bool, err error) error {
 	return &RejectedError{Reason: api.ReasonVolumeInUse, Detail: writer.Detail(), Next: writer.Next()}
 }
 
-// CheckVolume returns a RejectedError if the labels of a volume that exists are those of another claim than the wanted
-// one: the names of claims of two scopes may be alike (a/b-c and a-b/c). What a user created has no such labels.
+// CheckVolume returns a RejectedError if an existing volume has the labels of another claim than the wanted one: the
+// claims of two scopes may have the same name (a/b-c and a-b/c). A volume that a user created has no such labels.
 func CheckVolume(name string, have, wanted map[string]string) error {
 	for _, label := range []string{api.LabelScope, api.LabelName, api.LabelClaim} {
 		if has := have[label]; has != "" && has != wanted[label] {

@@ -24,10 +24,10 @@ type Auth struct {
 	Server string
 }
 
-// AuthProvider finds the credentials for a reference; false if it has none and the pull goes without.
+// AuthProvider returns the credentials for a reference; false for a pull without credentials.
 type AuthProvider func(ctx context.Context, reference string) (Auth, bool, error)
 
-// dockerHub is the name in docker's config of the registry of references without one.
+// dockerHub is the key in docker's config for Docker Hub, the registry of references without one.
 const dockerHub = "https://index.docker.io/v1/"
 
 const (
@@ -61,11 +61,12 @@ func ConfigAuth(dir string) AuthProvider {
 	}
 }
 
-// UserAuth returns the credentials of the user this process runs as: what docker login left in docker's config file.
+// UserAuth returns the credentials of the user that this process runs as: those that docker login stored in docker's
+// config file.
 func UserAuth() AuthProvider { return ConfigAuth(configDir()) }
 
 // configDir returns the folder of docker's config file: DOCKER_CONFIG, else .docker in the user's home. A service
-// without HOME has that of /etc/passwd.
+// without HOME uses the home of /etc/passwd.
 func configDir() string { return first(os.Getenv(config.EnvOverrideConfigDir), config.Dir()) }
 
 func registryKey(ref string) string {
@@ -79,7 +80,7 @@ func registryKey(ref string) string {
 	return dockerHub
 }
 
-// askHelper runs docker-credential-<name>. One that says it has none is not an error.
+// askHelper runs docker-credential-<name>. A helper without credentials is not an error.
 func askHelper(ctx context.Context, name, registry string) (Auth, bool, error) {
 	if strings.ContainsAny(name, "/\\") {
 		return Auth{}, false, fmt.Errorf("credential helper %q is not a name", name)

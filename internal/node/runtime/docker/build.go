@@ -51,8 +51,8 @@ func (r *Runtime) Build(ctx context.Context, spec runtime.BuildSpec, output func
 	return r.Resolve(ctx, spec.Tags[0])
 }
 
-// chooseBuilder sets the builder in the options, with what it needs beside the source. The caller must call end after
-// the build.
+// chooseBuilder sets the builder in the options, and the builder's inputs besides the source. The caller must call end
+// after the build.
 func (r *Runtime) chooseBuilder(
 	ctx context.Context, spec runtime.BuildSpec, options *client.ImageBuildOptions,
 ) (end func(), err error) {
@@ -75,9 +75,9 @@ func (r *Runtime) chooseBuilder(
 	return func() {}, err
 }
 
-// pullsBases reports whether base images must come from their registries though the engine has images of these names:
-// what another scope built, and for a source that may be hostile, whatever the engine has. Else a name would be enough
-// to read what another scope built, or to have its image in that of others.
+// pullsBases reports whether base images must be pulled even if the engine has images of those names: images that
+// another scope built, and for a source that may be hostile, any image. Otherwise a name would suffice to read the
+// image of another scope, or to replace it.
 func (r *Runtime) pullsBases(ctx context.Context, spec runtime.BuildSpec) (bool, error) {
 	if spec.Confined {
 		return true, nil
@@ -87,7 +87,7 @@ func (r *Runtime) pullsBases(ctx context.Context, spec runtime.BuildSpec) (bool,
 		var rejected *runtime.RejectedError
 		switch {
 		case errors.Is(err, runtime.ErrNotFound), errors.As(err, &rejected):
-			// the engine says what is wrong with it, and where
+			// the engine reports the fault and its place
 		case err != nil:
 			return false, err
 		case !image.OpenTo(spec.Labels[api.LabelBuildScope], base):
@@ -105,13 +105,13 @@ func pointers(args map[string]string) map[string]*string {
 	return out
 }
 
-// baseAuths returns the credentials of the registries that the first images of a Dockerfile come from.
+// baseAuths returns the credentials for the registries of a Dockerfile's first base images.
 func (r *Runtime) baseAuths(ctx context.Context, bases []string) (map[string]registry.AuthConfig, error) {
 	out := map[string]registry.AuthConfig{}
 	for _, base := range bases {
 		named, err := reference.ParseNormalizedNamed(base)
 		if err != nil {
-			continue // the engine says what is wrong with it, and where
+			continue // the engine reports the fault and its place
 		}
 		auth, found, err := r.options.Auth(ctx, named.String())
 		if err != nil {
@@ -126,8 +126,8 @@ func (r *Runtime) baseAuths(ctx context.Context, bases []string) (map[string]reg
 	return out, nil
 }
 
-// buildFault classifies the error of a failed build. step is the one it failed in; base is the image that it could not
-// get, if that was why.
+// buildFault classifies the error of a failed build. step is the failed step; base is the image that it could not get,
+// or "".
 func buildFault(step, base string, err error) error {
 	var reported *jsonstream.Error
 	if !errors.As(err, &reported) && unavailable(err) {
@@ -151,8 +151,8 @@ func buildFault(step, base string, err error) error {
 	return rejected
 }
 
-// oldFrontend adds to an error of the engine's Dockerfile parser how a newer one is had, if the Dockerfile has
-// something that an old one doesn't know.
+// oldFrontend adds to an error of the engine's Dockerfile parser how to get a newer parser, if the Dockerfile uses a
+// feature that an old one doesn't know.
 func oldFrontend(spec runtime.BuildSpec, err error) error {
 	var rejected *runtime.RejectedError
 	if spec.BuildKit == nil || !errors.As(err, &rejected) || !containsAll(rejected.Detail, []string{"unknown"}) {

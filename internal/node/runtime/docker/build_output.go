@@ -12,7 +12,7 @@ import (
 // buildOutput turns the messages of either builder into lines.
 type buildOutput struct {
 	line func(string)
-	// step is the current step, as its line names it; base is the image that a step could not begin from.
+	// step is the current step, as its line names it; base is the base image that a step could not get.
 	step, base string
 	stream     lines
 	trace      *trace
@@ -59,7 +59,7 @@ func (o *buildOutput) read(messages *json.Decoder) error {
 	return err
 }
 
-// classic takes a line of the classic builder.
+// classic handles a line of the classic builder.
 func (o *buildOutput) classic(line string) {
 	if step, found := strings.CutPrefix(line, "Step "); found && strings.Contains(step, " : ") {
 		o.step, o.base = strings.Replace(step, " : ", " ", 1), ""

@@ -45,7 +45,7 @@ func (r *Runtime) openSession(ctx context.Context, secrets map[string]string) (*
 				conn, err := r.client.DialHijack(ctx, "/session", proto, meta)
 				dialled <- err
 				return conn, err
-			}) // it fails by what the dialer returns, alone
+			}) // only the dialer's error makes it fail
 		})
 		select {
 		case dialled <- err: // it panicked before it dialled
@@ -61,8 +61,9 @@ func (r *Runtime) openSession(ctx context.Context, secrets map[string]string) (*
 	return nil, nil // an engine that only speaks Docker's API refuses the upgrade
 }
 
-// hasBuildKit reports whether to build with BuildKit. DOCKER_BUILDKIT decides, as it does for docker's own command;
-// else the engine does, unless it says nothing: then it is older than BuildKit being its default, and may have it.
+// hasBuildKit reports whether to build with BuildKit. DOCKER_BUILDKIT decides, as it does for the docker command, else
+// the builder that the engine reports. An engine that reports none is older than BuildKit as the default, but may have
+// it.
 func (r *Runtime) hasBuildKit(ctx context.Context) (bool, error) {
 	if wanted, err := strconv.ParseBool(os.Getenv("DOCKER_BUILDKIT")); err == nil {
 		return wanted, nil

@@ -10,10 +10,10 @@ import (
 	"tend.dev/tend/api/pattern"
 )
 
-// trace turns BuildKit's progress into lines. BuildKit runs steps in parallel: a line "Step 2/5 : …" says whose output
-// follows.
+// trace turns BuildKit's progress into lines. BuildKit runs steps in parallel: a line "Step 2/5 : …" names the step
+// whose output follows.
 //
-// The messages are read field by field. The types that BuildKit generates for them would add 1.5 MB to the binary.
+// The messages are decoded field by field. The types that BuildKit generates for them would add 1.5 MB to the binary.
 type trace struct {
 	line     func(string)
 	vertices map[string]*vertex // by digest
@@ -143,7 +143,7 @@ func (t *trace) log(message []byte) {
 	}
 }
 
-// announce says whose output follows, unless the last line was of the same vertex.
+// announce writes the line that names a vertex, unless the last line was of the same vertex.
 func (t *trace) announce(v *vertex) {
 	if t.current == v {
 		return
@@ -160,7 +160,7 @@ func (t *trace) announce(v *vertex) {
 // failed returns the step that failed, and the base image if it could not be had.
 func (t *trace) failed() (step, base string) {
 	for _, v := range t.vertices {
-		if v.fault == "" || strings.Contains(v.fault, "context canceled") { // as those end that run beside one that failed
+		if v.fault == "" || strings.Contains(v.fault, "context canceled") { // other steps that are canceled when one fails
 			continue
 		}
 		v.output.flush()
@@ -189,7 +189,7 @@ func (v *vertex) step() string {
 	return match[2] + " [" + match[1] + "] " + match[3]
 }
 
-// base returns the image that the vertex gets; empty if it gets none.
+// base returns the image that the vertex pulls, or "".
 func (v *vertex) base() string {
 	if match := baseName().FindStringSubmatch(v.name); match != nil {
 		return match[1]

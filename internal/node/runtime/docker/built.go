@@ -25,7 +25,7 @@ func (r *Runtime) Built(ctx context.Context) ([]runtime.BuiltImage, error) {
 		built := runtime.BuiltImage{ID: image.ID, Origin: r.origin(image.Labels)}
 		for _, tag := range image.RepoTags {
 			if strings.HasSuffix(tag, ":"+built.Build) || strings.HasSuffix(tag, ":latest") {
-				// also those of objects that share it
+				// also names by other objects that share the image
 				built.Tags = append(built.Tags, tag)
 			}
 		}
@@ -36,7 +36,7 @@ func (r *Runtime) Built(ctx context.Context) ([]runtime.BuiltImage, error) {
 	return out, nil
 }
 
-// origin returns what an image's labels say of its build.
+// origin reads the build of an image from its labels.
 func (r *Runtime) origin(labels map[string]string) runtime.Origin {
 	origin := runtime.Origin{Owner: labels[api.LabelBuildOwner], Build: labels[api.LabelBuildID]}
 	if labels[api.LabelBuildCluster] == r.options.Cluster {

@@ -12,13 +12,13 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// cgroups are the control groups of a machine on which the engine runs. Reading them takes a fraction of a millisecond;
-// the engine's own call waits for its next round, which is every second.
+// cgroups reads the control groups of a machine on which the engine runs. That takes a fraction of a millisecond; the
+// engine's own call waits for its next round, which is every second.
 type cgroups struct{ sys, proc string }
 
 var localCgroups = cgroups{sys: "/sys/fs/cgroup", proc: "/proc"}
 
-// unlimited is about what a memory limit reads as if there is none.
+// unlimited is the smallest value that counts as no memory limit.
 const unlimited = 1 << 60
 
 var errElsewhere = errors.New("its control group is not where engines put it")

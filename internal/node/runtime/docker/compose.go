@@ -20,23 +20,24 @@ import (
 // labelOneOff marks the containers of `docker compose run`, which belong to no service's scale.
 const labelOneOff = "com.docker.compose.oneoff"
 
-// Compose is the engine with the containers of one Compose project. It touches no others.
+// Compose is a client of the engine for the containers of one Compose project. It touches no others.
 type Compose struct {
 	client  *client.Client
 	project string
 }
 
-// ComposeContainer is a container of a Compose project, with what it runs with.
+// ComposeContainer is a container of a Compose project, with its settings.
 type ComposeContainer struct {
 	takeover.Container
 	Service string
 	takeover.Runs
-	// Writes are the volumes and folders it may write to, and Shared those that several programs may, as its label says.
+	// Writes are the volumes and folders that it may write to, and Shared those that several programs may write to
+	// according to its label.
 	Writes []string
 	Shared string
 }
 
-// OpenCompose connects to the engine that docker's own command uses here.
+// OpenCompose connects to the engine that the docker command uses here.
 func OpenCompose(project string) (*Compose, error) {
 	address, err := engineAddress("", slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -71,7 +72,7 @@ func ComposeProjects(ctx context.Context) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// ID returns the engine's own id, which no other engine has.
+// ID returns the engine's own unique id.
 func (c *Compose) ID(ctx context.Context) (string, error) {
 	result, err := c.client.Info(ctx, client.InfoOptions{})
 	return result.Info.ID, fault("ask the engine about itself", err)

@@ -12,11 +12,11 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// defaultContext is the name that stands for no context: DOCKER_HOST and its companions, else the local socket.
+// defaultContext is the name for no context: DOCKER_HOST and its companions, else the local socket.
 const defaultContext = "default"
 
-// engineAddress returns how to reach the engine: the declared host, else the engine that docker's own command uses
-// here.
+// engineAddress returns the client options for the engine's address: that of the declared host, else of the engine that
+// the docker command uses here.
 func engineAddress(host string, log *slog.Logger) ([]client.Opt, error) {
 	if host != "" {
 		return []client.Opt{client.WithHost(host)}, nil
@@ -42,8 +42,8 @@ func engineAddress(host string, log *slog.Logger) ([]client.Opt, error) {
 	return endpoint.ClientOpts()
 }
 
-// contextName returns the context that docker's own command uses: none where DOCKER_HOST is set, else DOCKER_CONTEXT,
-// else the one of docker context use.
+// contextName returns the context that the docker command uses: none if DOCKER_HOST is set, else DOCKER_CONTEXT, else
+// the one of docker context use.
 func contextName(log *slog.Logger) string {
 	if os.Getenv(client.EnvOverrideHost) != "" {
 		return defaultContext

@@ -16,11 +16,11 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// manyEndpointsAPI is the first API that takes more than one network when a container is created.
+// manyEndpointsAPI is the first API that accepts more than one network when a container is created.
 const manyEndpointsAPI = "1.44"
 
-// Create creates a container. It takes one call if the container joins only the platform network: Create builds the
-// answer of an inspect itself instead of asking for it.
+// Create creates a container. If the container joins only the platform network, that takes one call: Create derives the
+// result of an inspect instead of asking for it.
 func (r *Runtime) Create(ctx context.Context, spec runtime.ContainerSpec) (runtime.Container, error) {
 	request, err := newRequest(spec, machine{
 		cluster: r.options.Cluster, node: r.options.Node, network: r.options.NetworkName, limits: r.hardLimits(),
@@ -33,7 +33,7 @@ func (r *Runtime) Create(ctx context.Context, spec runtime.ContainerSpec) (runti
 	}
 	id, err := r.create(ctx, request)
 	if r.network.lacks(err) {
-		r.network.forget() // someone removed it behind us
+		r.network.forget() // someone removed the network without us
 		if err := r.ensureNetworks(ctx, request); err != nil {
 			return runtime.Container{}, err
 		}

@@ -20,8 +20,8 @@ import (
 
 // Options choose the engine and whose containers the runtime handles. Cluster and Node are needed.
 type Options struct {
-	// Host is the engine's address (unix:///var/run/docker.sock, tcp://…). Default: the engine that docker's own command
-	// uses: DOCKER_HOST and its companions, else docker's context, else the local socket.
+	// Host is the engine's address (unix:///var/run/docker.sock, tcp://…). Default: the engine of the docker command:
+	// DOCKER_HOST and its companions, else docker's context, else the local socket.
 	Host string
 	// Cluster is the value of LabelCluster on everything this runtime may touch; Node that of LabelNode.
 	Cluster string
@@ -30,12 +30,11 @@ type Options struct {
 	Logger *slog.Logger
 	// NetworkName is the platform network. Default api.Network.
 	NetworkName string
-	// NetworkSubnet returns its address range and MTU when it has to be created; without a range the engine chooses. An
-	// error is one of everything that needs the network. Default: the engine chooses.
+	// NetworkSubnet returns the address range and the MTU for creating the platform network; without a range the engine
+	// chooses. Its error fails every call that needs the network. Default: the engine chooses.
 	NetworkSubnet func() (subnet netip.Prefix, mtu int, err error)
-	// Resolver has the machine answer the name queries of containers at the network's gateway, and reports whether it
-	// does. An error is one of everything that needs the network. Default: nobody does, and the engine knows the
-	// containers' names.
+	// Resolver makes the machine answer the name queries of containers at the network's gateway, and reports whether it
+	// does. Its error fails every call that needs the network. Default: the engine answers, for the containers' names.
 	Resolver func(gateway netip.Addr) (bool, error)
 	// Auth finds the credentials for a reference's registry. Default: UserAuth.
 	Auth AuthProvider
@@ -55,8 +54,8 @@ type Runtime struct {
 
 var _ runtime.Runtime = (*Runtime)(nil)
 
-// New returns a runtime. It fails on an address it can't parse, but never because the engine is away: calls return
-// ErrUnavailable until it is back.
+// New returns a runtime. It fails on an address it can't parse, but never because the engine doesn't answer: calls
+// return ErrUnavailable until it does.
 func New(_ context.Context, options Options) (*Runtime, error) {
 	if options.Cluster == "" || options.Node == "" {
 		return nil, fmt.Errorf("docker runtime: the cluster and the node are needed")
@@ -82,7 +81,7 @@ func New(_ context.Context, options Options) (*Runtime, error) {
 	}
 	engine, err := client.New(append([]client.Opt{client.WithHTTPClient(newHTTPClient()),
 		client.WithHost(client.DefaultDockerHost),
-		client.WithTraceProvider(noop.NewTracerProvider()), // the library's own spans: one for each read of the engine
+		client.WithTraceProvider(noop.NewTracerProvider()), // the library would make a span for each read
 	}, address...)...)
 	if err != nil {
 		return nil, fmt.Errorf("docker runtime: engine address: %w", err)

@@ -41,14 +41,14 @@ func fault(operation string, err error) error {
 	return fmt.Errorf("%s: %w", operation, err)
 }
 
-// unavailable reports whether err means that the engine can't be reached, or went away in the middle of an answer.
+// unavailable reports whether err means that the engine can't be reached, or stopped in the middle of an answer.
 func unavailable(err error) bool {
 	return client.IsErrConnectionFailed(err) || cerrdefs.IsUnavailable(err) ||
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) ||
 		errors.Is(err, syscall.EPIPE)
 }
 
-// engineText returns the engine's message without the library's preface, bounded.
+// engineText returns the engine's message without the library's preface, cut to a maximal length.
 func engineText(err error) string {
 	text := strings.TrimPrefix(err.Error(), "Error response from daemon: ")
 	const limit = 2 << 10
@@ -58,7 +58,7 @@ func engineText(err error) string {
 	return text
 }
 
-// rejection finds the engine's words in the table; nil if the spec is not known to be at fault.
+// rejection looks up the engine's message in the table of rejections; nil if it isn't known to mean a faulty spec.
 func rejection(operation, detail string) *runtime.RejectedError {
 	for _, row := range rejections {
 		if containsAll(detail, row.words) {

@@ -111,8 +111,8 @@ func (r *Runtime) readEvent(message events.Message) (runtime.Event, bool) {
 	return event, true
 }
 
-// imageOf returns the reference an image event is about. A pull has it as id, with a name that lacks the tag; a tag has
-// the image as id and the reference as name; a removal knows the image alone.
+// imageOf returns the reference that an image event concerns. A pull has the reference as id, and a name that lacks the
+// tag; a tag has the image as id and the reference as name; a removal has only the image.
 func imageOf(actor events.Actor) string {
 	if strings.HasPrefix(actor.ID, "sha256:") {
 		return first(actor.Attributes["name"], actor.ID)

@@ -115,7 +115,7 @@ func (e *execution) Wait(ctx context.Context) (int, error) {
 	}
 }
 
-// Close disconnects from the command; a command that reads its input gets its end.
+// Close disconnects from the command; a command that reads its input gets an end of file.
 func (e *execution) Close() error {
 	e.stdout.abandon()
 	e.stderr.abandon()

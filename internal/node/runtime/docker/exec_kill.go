@@ -17,8 +17,8 @@ import (
 var errForeignProcess = errors.New("its process can't be found on this machine; the command goes on until it ends by itself")
 
 // Kill implements runtime.Killer. Docker Engine has no call that ends a command, so Kill kills its process on this
-// machine, with the group it leads. Where both run as root, a user who may talk to the engine may do that. For a moment
-// after a command started, the engine may not report its process yet; Kill waits for it.
+// machine, with the group that it leads. A user who may use the engine could do the same. For a moment after a command
+// started, the engine may not report its process yet; Kill waits for it.
 func (e *execution) Kill(ctx context.Context) error {
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()

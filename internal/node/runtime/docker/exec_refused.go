@@ -11,14 +11,14 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// refusedPrefix begins what an engine writes into the output of a command that it could not start: no call of its API
-// says so.
+// refusedPrefix begins the text that an engine writes into the output of a command that it could not start: no call of
+// its API reports that.
 const refusedPrefix = "OCI runtime exec failed:"
 
 // refusedCodes are the exit codes that the engine then reports.
 var refusedCodes = []int{126, 127, 128, 255}
 
-// firstWords passes a command's output on, but for an engine's message that takes its place.
+// firstWords passes on a command's output, but holds back an engine's message that takes the output's place.
 type firstWords struct {
 	to     io.Writer
 	passes bool // the output is the command's own
@@ -32,7 +32,7 @@ func (f *firstWords) Write(data []byte) (int, error) {
 	case f.said.Len() == 0 && !bytes.HasPrefix(data, []byte(refusedPrefix)):
 		f.passes = true
 		return f.to.Write(data)
-	case f.said.Len()+len(data) > maxBuffered: // no engine says so much
+	case f.said.Len()+len(data) > maxBuffered: // no engine's message is that long
 		f.passes = true
 		if _, err := f.to.Write(f.said.Bytes()); err != nil {
 			return 0, err
@@ -42,8 +42,8 @@ func (f *firstWords) Write(data []byte) (int, error) {
 	return f.said.Write(data)
 }
 
-// explain writes, at the end of the output, what the engine's message means to a person. If the command wrote it, as
-// its exit code shows, it is passed on as it is.
+// explain writes, at the end of the output, a sentence in place of the engine's message. If the exit code shows that
+// the command wrote the text itself, explain passes it on unchanged.
 func (e *execution) explain(first *firstWords, tty bool) error {
 	if first.said.Len() == 0 || first.passes {
 		return nil
@@ -63,10 +63,10 @@ func (e *execution) explain(first *firstWords, tty bool) error {
 	return err
 }
 
-// shells are the programs that people ask for without a thought, and that an image made from nothing lacks.
+// shells are programs that people often ask for, and that an image built FROM scratch lacks.
 var shells = []string{"sh", "bash", "ash", "/bin/sh", "/bin/bash", "/bin/ash"}
 
-// refusedText says in a sentence why a command could not be started.
+// refusedText returns a sentence that explains why a command could not be started.
 func refusedText(engine string) string {
 	detail := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(engine), refusedPrefix))
 	if containsAll(detail, []string{"setns"}) || containsAll(detail, []string{"stopped"}) {

@@ -21,7 +21,7 @@ func (r *Runtime) Start(ctx context.Context, id string) error {
 	}
 	_, err = r.client.ContainerStart(ctx, id, client.ContainerStartOptions{})
 	if r.network.lacks(err) {
-		r.network.forget() // someone removed it behind us; older engines look for it only now
+		r.network.forget() // someone removed the network without us; older engines notice that only now
 		if err := r.network.ensure(ctx); err != nil {
 			return err
 		}
@@ -81,8 +81,7 @@ func (r *Runtime) awaitRemoval(ctx context.Context, id string) error {
 	}
 }
 
-// forget drops what is remembered of a container if the engine doesn't know it any more, and reports whether that is
-// so.
+// forget removes a container from the cache if the engine doesn't know it any more, and reports whether that is so.
 func (r *Runtime) forget(err error, id string) bool {
 	if !cerrdefs.IsNotFound(err) {
 		return false

@@ -15,8 +15,8 @@ import (
 // 0.6 ms.
 const inspectors = 4
 
-// List lists the cluster's containers, then inspects each: the list alone has neither restarts nor start times nor exit
-// codes, and all three change without a trace in it.
+// List lists the cluster's containers, then inspects each: the list has no restarts, start times or exit codes, and
+// doesn't show that they have changed.
 func (r *Runtime) List(ctx context.Context) ([]runtime.Container, error) {
 	filters := make(client.Filters).Add("label", api.LabelCluster+"="+r.options.Cluster)
 	listed, err := r.client.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filters})

@@ -17,7 +17,7 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// maxLine is the longest line returned; a longer one comes in parts.
+// maxLine is the longest line returned; a longer one is split into parts.
 const maxLine = 64 << 10
 
 // Logs streams the container's json-file log. It ends with the log, or when followed with the container.
@@ -55,7 +55,7 @@ func (r *Runtime) openLogs(ctx context.Context, id string, opts runtime.LogOptio
 	return body, nil
 }
 
-// behind returns options for what follows a moment; the zero time is before everything.
+// behind returns options for the lines after a moment; the zero time selects all lines.
 func behind(opts runtime.LogOptions, last time.Time) runtime.LogOptions {
 	if !last.IsZero() {
 		opts.Tail, opts.Since = -1, last.Add(1)
@@ -72,11 +72,11 @@ type logReader struct {
 	body  io.ReadCloser
 	input *bufio.Reader
 	tty   bool
-	// reopen reads on after a moment without following; nil if nothing was followed, and once it was called.
+	// reopen reads the lines after a moment without following; nil if the log wasn't followed, and after the first call.
 	reopen func(last time.Time) (io.ReadCloser, error)
 	// last is the latest time of a message.
 	last time.Time
-	// partial are the incomplete lines, by stream; ready are the complete ones.
+	// partial holds the incomplete line of each stream; ready the complete ones.
 	partial [3]runtime.LogLine
 	ready   []runtime.LogLine
 }
@@ -111,9 +111,9 @@ func (l *logReader) Next() (runtime.LogLine, error) {
 	return line, nil
 }
 
-// readOn continues, after a followed stream has ended, with what the log holds beyond its last line. An engine that
-// rotates a log faster than it is followed loses its place and reports nothing more until the container ends. readOn
-// returns io.EOF at the end.
+// readOn continues, after a followed stream has ended, with further lines of the log. An engine that rotates a log
+// faster than it is followed loses its position and reports nothing more until the container ends. readOn returns
+// io.EOF at the end.
 func (l *logReader) readOn() error {
 	if l.reopen == nil {
 		return io.EOF
@@ -122,9 +122,9 @@ func (l *logReader) readOn() error {
 	l.reopen = nil
 	body, err := reopen(l.last)
 	if err != nil {
-		return io.EOF // the container is gone, and its log with it
+		return io.EOF // the container was removed, and its log with it
 	}
-	_ = l.body.Close() // it has ended
+	_ = l.body.Close() // the followed stream has ended
 	l.body = body
 	l.input.Reset(body)
 	return nil
@@ -165,7 +165,7 @@ func (l *logReader) readTTY(int) ([]byte, error) {
 	return text, nil
 }
 
-// message reads one message of size bytes in parts no longer than a line may be. The first part begins with a time.
+// message reads one message of size bytes, split into parts of at most maxLine. The first part begins with a time.
 func (l *logReader) message(stream, size int, next func(limit int) ([]byte, error)) error {
 	for begin := true; size > 0; begin = false {
 		part, err := next(size)

@@ -15,7 +15,7 @@ import (
 // SaveImage implements runtime.Runtime.
 func (r *Runtime) SaveImage(ctx context.Context, id string) (io.ReadCloser, error) {
 	if _, err := r.Resolve(ctx, id); err != nil {
-		return nil, err // the engine would answer with an archive of nothing
+		return nil, err // otherwise the engine would answer with an empty archive
 	}
 	content, err := r.client.ImageSave(ctx, []string{id})
 	if cerrdefs.IsNotFound(err) {

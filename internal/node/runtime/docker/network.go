@@ -21,7 +21,7 @@ import (
 )
 
 // platformNetwork is the bridge that every container with an address joins. It is created when the first one needs it,
-// and assumed to exist from then on until a create reports that it is gone.
+// and assumed to exist from then on, until a create fails because it doesn't.
 type platformNetwork struct {
 	runtime *Runtime
 	name    string
@@ -32,8 +32,8 @@ type platformNetwork struct {
 	gateway netip.Addr
 }
 
-// ensureNetworks creates the platform network if the container joins it. Tend does not create other networks: if one is
-// missing, the engine's answer to the create says so.
+// ensureNetworks creates the platform network if the container joins it. Tend does not create other networks: the
+// create fails if one is missing.
 func (r *Runtime) ensureNetworks(ctx context.Context, request *request) error {
 	if !slices.ContainsFunc(request.endpoints, func(e endpoint) bool { return e.network == r.network.name }) {
 		return nil
@@ -53,8 +53,8 @@ func (r *Runtime) ensureNetworks(ctx context.Context, request *request) error {
 	return nil
 }
 
-// Gateway returns the address at which containers of the platform network reach their node; the network is made where
-// it isn't there yet.
+// Gateway returns the address at which containers of the platform network reach their node. It creates a missing
+// network.
 func (r *Runtime) Gateway(ctx context.Context) (netip.Addr, error) {
 	if err := r.network.ensure(ctx); err != nil {
 		return netip.Addr{}, err
@@ -66,7 +66,7 @@ func (r *Runtime) Gateway(ctx context.Context) (netip.Addr, error) {
 	return gateway, nil
 }
 
-// Subnet returns the subnet of the platform network; invalid if it isn't there yet.
+// Subnet returns the subnet of the platform network; invalid if the network doesn't exist yet.
 func (r *Runtime) Subnet(ctx context.Context) (netip.Prefix, error) {
 	found, err := r.network.find(ctx)
 	if err != nil || len(found) == 0 {
@@ -167,12 +167,12 @@ func (n *platformNetwork) create(ctx context.Context) error {
 	return n.yield(ctx, created.ID)
 }
 
-// trustedInterfaces names those whose packets newer engines let through to containers' addresses; older ones know no
-// such option and let all through.
+// trustedInterfaces is the option with the interfaces from which newer engines accept packets to containers' addresses;
+// older engines don't know it and accept all.
 const trustedInterfaces = "com.docker.network.bridge.trusted_host_interfaces"
 
-// await waits for the network of a faster process, whose subnet may be taken a moment before the network is visible;
-// failure is the error that suggested that there is one.
+// await waits for the network of a faster process, whose subnet may be in use a moment before the network is visible;
+// failure is the error that pointed to it.
 func (n *platformNetwork) await(ctx context.Context, failure error) error {
 	for found := range n.polls(ctx, 40) {
 		if len(found) > 0 {
@@ -185,8 +185,8 @@ func (n *platformNetwork) await(ctx context.Context, failure error) error {
 	return failure
 }
 
-// yield removes the network this process created if another process created one of the same name at the same time. The
-// oldest stays; every process decides alike.
+// yield removes the network that this process created if another process created one of the same name at the same time.
+// The oldest stays; every process applies the same rule.
 func (n *platformNetwork) yield(ctx context.Context, own string) error {
 	found, err := n.find(ctx)
 	if err != nil || len(found) < 2 || oldest(found).ID == own {
@@ -217,8 +217,8 @@ func (n *platformNetwork) settle(ctx context.Context) error {
 	}
 }
 
-// gatewayOf returns the first gateway of a network; invalid if it has none. Where the engine was given a subnet it
-// doesn't say which gateway it chose: the first address.
+// gatewayOf returns the first gateway of a network; invalid if it has none. An engine that was given a subnet doesn't
+// report the gateway that it chose, which is the first address.
 func gatewayOf(found network.Summary) netip.Addr {
 	for _, config := range found.IPAM.Config {
 		if config.Gateway.IsValid() {

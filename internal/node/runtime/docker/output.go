@@ -18,7 +18,7 @@ type output struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	buffer  bytes.Buffer
-	err     error // set once: io.EOF, or what cut the stream
+	err     error // set once: io.EOF, or the error that cut the stream
 	closed  bool
 }
 

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// owned remembers ids of containers with the cluster's label, which never changes in a container's life. It saves one
+// owned caches the ids of containers with the cluster's label, which never changes in a container's life. It saves one
 // call for each create, start, stop and remove; an unknown id costs one inspect.
 type owned struct {
 	mu  sync.Mutex

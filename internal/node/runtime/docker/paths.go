@@ -15,8 +15,8 @@ const longestPath = 2 * time.Second
 // hostPaths are the paths of this machine.
 var hostPaths = &paths{follow: followPath}
 
-// paths finds where paths lead. What lies on a file system whose server is gone never answers, and no context ends
-// that: it is taken by its path, and nobody waits for it again until it answers.
+// paths resolves paths to the folders they lead to. A path on a file system whose server is gone never answers, and no
+// context ends the wait: such a path counts as unresolved, and nobody waits for it again until it answers.
 type paths struct {
 	follow func(string) string
 
@@ -26,7 +26,7 @@ type paths struct {
 
 // answer is the target of a path.
 type answer struct {
-	there chan struct{} // closed once it is known
+	there chan struct{} // closed once the answer is known
 	to    string
 	late  bool
 }
@@ -49,7 +49,7 @@ func (p *paths) resolve(source string) string {
 	}
 }
 
-// ask follows a path, unless that is under way, and reports whether it is late.
+// ask resolves a path, unless that is under way, and reports whether the answer is late.
 func (p *paths) ask(source string) (at *answer, late bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// places gives each place where data is one name, whichever way it is mounted: the folder in which the engine keeps a
-// volume is the volume, a volume of the local driver that binds a folder is the folder, and a link is its target.
+// places gives each place of data one name, however it is mounted: the engine's folder of a volume becomes the volume,
+// a volume of the local driver that binds a folder becomes the folder, and a link becomes its target.
 type places struct {
 	// local is set if the engine's folders are folders of this machine.
 	local bool
@@ -34,8 +34,8 @@ func listPlaces(ctx context.Context, engine *client.Client, local bool) (places,
 	return placesOf(list.Items, local, hostPaths), nil
 }
 
-// placesOf never looks at a volume itself: what is mounted there may not answer. Links are looked for in the engine's
-// folder of volumes alone.
+// placesOf never reads a volume itself, since its file system may not answer. It resolves links only in the engine's
+// folder of volumes.
 func placesOf(list []volume.Volume, local bool, at *paths) places {
 	p := places{local: local, volumes: map[string]string{}, folders: map[string]string{}, paths: at}
 	roots := map[string]string{}
@@ -64,7 +64,7 @@ func binds(options string) bool {
 	return slices.ContainsFunc(strings.Split(options, ","), func(o string) bool { return o == "bind" || o == "rbind" })
 }
 
-// of returns the one name of a volume, or of a folder; empty for a file, which holds no data folder.
+// of returns the name of a volume or a folder; empty for a file, which can't be a folder of data.
 func (p places) of(source string) string {
 	if path.IsAbs(source) {
 		name, is := p.volumes[path.Clean(source)]
@@ -82,7 +82,7 @@ func (p places) of(source string) string {
 	return source
 }
 
-// data returns the names of those of the sources that hold data.
+// data returns the names of the sources that hold data.
 func (p places) data(sources []string) (out []string) {
 	for _, source := range sources {
 		if at := p.of(source); at != "" && (api.Volume{Source: at}).Data() {
@@ -129,8 +129,8 @@ func (p places) shared(declared string) string {
 	return strings.Join(names, ",")
 }
 
-// realFolder returns the folder a path leads to; empty for a file, which holds no data folder. The folders of another
-// machine are taken by their paths.
+// realFolder returns the folder that a path leads to, or "" for a file. For an engine on another machine it returns the
+// path.
 func (p places) realFolder(source string) string {
 	if source = path.Clean(source); p.local {
 		return p.paths.resolve(source)

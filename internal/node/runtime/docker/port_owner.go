@@ -16,8 +16,7 @@ import (
 
 var takenPort = pattern.Lazy(`:(\d+) is in use$`)
 
-// withOwner adds to the error of an occupied port what occupies it, if that can be found out: a container, or a process
-// of this machine.
+// withOwner adds to the error of an occupied port the container or process that occupies it, if it can be found.
 func (r *Runtime) withOwner(ctx context.Context, err error) error {
 	var rejected *runtime.RejectedError
 	if !errors.As(err, &rejected) || rejected.Reason != "PortTaken" {
@@ -45,13 +44,13 @@ func (r *Runtime) withOwner(ctx context.Context, err error) error {
 	return &named
 }
 
-// publisher returns the running container that publishes a host port, and what to do about it if it is Compose's; empty
-// if none is known.
+// publisher returns the running container that publishes a host port, and the next step if it is Compose's; "" if none
+// is known.
 func (r *Runtime) publisher(ctx context.Context, port string) (holder, next string) {
 	list, err := r.client.ContainerList(ctx,
 		client.ContainerListOptions{Filters: make(client.Filters).Add("publish", port)})
 	if err != nil {
-		return "", "" // the message goes without
+		return "", "" // the error then lacks the owner
 	}
 	for _, c := range list.Items {
 		for _, published := range c.Ports {
@@ -63,8 +62,7 @@ func (r *Runtime) publisher(ctx context.Context, port string) (holder, next stri
 	return "", ""
 }
 
-// holderOf names a container and, if Compose made it, the step that takes its project over; otherwise says what else
-// helps.
+// holderOf names a container and the next step: if Compose made it, taking its project over, else otherwise.
 func holderOf(name string, labels map[string]string, otherwise string) (holder, next string) {
 	holder = "container " + name
 	project, service := labels[volumes.LabelProject], labels[volumes.LabelService]
@@ -75,8 +73,8 @@ func holderOf(name string, labels map[string]string, otherwise string) (holder, 
 		"take the project over: tend adopt compose; or " + otherwise + "; Tend retries"
 }
 
-// nameTaken returns the error of a container's name that another container has. It names that one's project if Compose
-// made it.
+// nameTaken returns the error for a container's name that is in use. If Compose made the other container, the error
+// names its project.
 func (r *Runtime) nameTaken(ctx context.Context, name string) error {
 	rejected := &runtime.RejectedError{Reason: "NameTaken", Detail: fmt.Sprintf("create container %s: %v", name, runtime.ErrNameTaken),
 		Next: "docker rename or remove the other container; Tend retries"}

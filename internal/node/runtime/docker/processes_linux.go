@@ -54,7 +54,7 @@ func watchProcesses(running []runtime.Container, ended func(runtime.Container)) 
 			gone = append(gone, c)
 		}
 	}
-	if len(p.fds) > 0 { // else the engine may number processes in another namespace
+	if len(p.fds) > 0 { // otherwise the engine may number processes in another namespace
 		for _, c := range gone {
 			ended(c)
 		}

@@ -12,7 +12,7 @@ const downloadShare, extractShare = 0.8, 0.2
 // the engine reports a layer's size only when it begins.
 type pullProgress struct {
 	report  func(percent int)
-	layers  map[string]float64 // layer → how much of it is done, 0 to 1
+	layers  map[string]float64 // layer → the part of it that is done, 0 to 1
 	started bool
 	last    int
 }
@@ -42,7 +42,8 @@ func (p *pullProgress) add(message jsonstream.Message) {
 	p.emit()
 }
 
-// layerDone returns how far a message says its layer is. Other messages (the tag's own, the digest) are of no layer.
+// layerDone returns the progress of a message's layer. isLayer is false for other messages, such as the tag's or the
+// digest's.
 func layerDone(message jsonstream.Message) (done float64, isLayer bool) {
 	switch message.Status {
 	case "Pulling fs layer", "Waiting", "Verifying Checksum":

@@ -93,7 +93,7 @@ var pullFaults = []struct {
 	reason    string
 	transient bool
 	next      string
-	registry  bool // next takes the registry's name
+	registry  bool // the registry's name replaces a %s in next
 }{
 	{words: []string{"manifest unknown"}, reason: "ImageNotFound", next: "correct the name or the tag, or push the image"},
 	{words: []string{"no matching manifest"}, reason: "WrongPlatform", next: "push the image for this node's platform"},

@@ -15,8 +15,8 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// pullFault classifies the error of a failed pull. If the repository has other tags here, it is most likely one that is
-// made here: the error then names them, and not what the network says.
+// pullFault classifies the error of a failed pull. If the engine has other tags of the repository, the image is most
+// likely built locally: the error then names those tags instead of the network's error.
 func (r *Runtime) pullFault(ctx context.Context, named reference.Named, err error) error {
 	fault := pullFault(named, err)
 	var passing *runtime.TransientError
@@ -32,12 +32,12 @@ func (r *Runtime) pullFault(ctx context.Context, named reference.Named, err erro
 	return fault
 }
 
-// unreached says that an image is not here. One without a registry in its name may be meant to come from here: then the
-// next step is to make it, and not only to reach Docker Hub.
+// unreached returns the error for an image that is not on this machine. An image without a registry in its name may be
+// a local one: the next step then is to build it, besides reaching Docker Hub.
 func unreached(named reference.Named, tags []string, passing *runtime.TransientError) {
 	image, registry := reference.FamiliarString(named), reference.Domain(named)
 	said := missingTag(named, tags, "can't be reached")
-	if reference.FamiliarName(named) == "sha256" { // the id of an image: a registry knows names
+	if reference.FamiliarName(named) == "sha256" { // it is the id of an image: a registry only knows names
 		passing.Detail = fmt.Sprintf("no image with the id %s here", image)
 		passing.Next = "name the image instead, or build it on this node"
 		return
@@ -63,7 +63,7 @@ func (r *Runtime) tags(ctx context.Context, named reference.Named) []string {
 	var tags []string
 	for _, image := range listed.Items {
 		if image.Labels[api.LabelBuildCluster] != "" {
-			continue // what was built here belongs to a scope, and no other one learns of it
+			continue // an image built here belongs to a scope, and other scopes must not learn of it
 		}
 		for _, name := range image.RepoTags {
 			if tag, ok := strings.CutPrefix(name, repository+":"); ok && !slices.Contains(tags, tag) {
@@ -74,8 +74,8 @@ func (r *Runtime) tags(ctx context.Context, named reference.Named) []string {
 	return tags
 }
 
-// missingTag says that an image is not here, though others of its repository are, and what became of its registry;
-// empty if there are no others.
+// missingTag returns the message that an image is not on this machine although others of its repository are, with the
+// registry's error; empty if there are no others.
 func missingTag(named reference.Named, tags []string, registry string) string {
 	const shown = 5
 	if len(tags) == 0 {

@@ -45,7 +45,7 @@ func (r *Runtime) read(from container.InspectResponse) runtime.Container {
 	return out
 }
 
-// check returns the health check of a container: the engine has merged its image's and its own.
+// check returns the health check of a container, which the engine has merged from the image's and the container's own.
 func check(from *container.Config) *runtime.HealthCheck {
 	declared := from.Healthcheck
 	if declared == nil || len(declared.Test) < 2 {
@@ -102,7 +102,7 @@ func restartText(policy container.RestartPolicy) string {
 	return string(policy.Name)
 }
 
-// address returns the one on the platform network, else the first of the other networks by name.
+// address returns the container's address on the platform network, else on the first other network by name.
 func address(settings *container.NetworkSettings, platform string) string {
 	if endpoint := settings.Networks[platform]; endpoint != nil && endpoint.IPAddress.IsValid() {
 		return endpoint.IPAddress.String()

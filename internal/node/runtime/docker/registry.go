@@ -7,7 +7,7 @@ import (
 	"github.com/distribution/reference"
 )
 
-// Registry says how to log in to a registry: by a username and a token, or by a credential helper's name.
+// Registry holds the login to a registry: a username and a token, or the name of a credential helper.
 type Registry struct{ Username, Token, Helper string }
 
 // Registries returns the declared login of a registry's host (docker.io, ghcr.io, registry.local:5000), and false if

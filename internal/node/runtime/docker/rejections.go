@@ -14,13 +14,13 @@ type rejected struct {
 	words  []string
 	reason string
 	next   string
-	// say is the sentence for users in place of the engine's own; what find matches replaces a %s in it. Empty keeps
+	// say is the sentence for users in place of the engine's; the text that find matches replaces a %s in it. Empty keeps
 	// the engine's.
 	say  string
 	find func() *regexp.Regexp
 }
 
-// Patterns that find in the engine's message what a sentence names.
+// Patterns that find the names in the engine's message for a sentence.
 var (
 	portIn    = pattern.Lazy(`(?:Bind for|listen \w+) (\S+?:\d+)[: ]`)
 	pathIn    = pattern.Lazy(`does not exist: (.+?)"?$`)
@@ -38,8 +38,8 @@ func (r rejected) sentence(detail string) string {
 	return strings.Join(strings.Fields(fmt.Sprintf(r.say, named)), " ")
 }
 
-// rejections are the engine's messages for a spec at fault, the specific before the general. The engine has no codes
-// for them; the words are those of 20.10 and later versions.
+// rejections are the engine's messages for a faulty spec, the specific ones before the general. The engine has no codes
+// for them; the texts are those of 20.10 and later versions.
 var rejections = []rejected{
 	{[]string{"port is already allocated"}, "PortTaken", "stop it, or change `ports`; Tend retries",
 		"port %s is in use", portIn},

@@ -16,7 +16,7 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// machine holds what the mapping knows of the node besides the spec.
+// machine holds the facts about the node that the mapping needs besides the spec.
 type machine struct {
 	cluster, node string
 	network       string // the platform network
@@ -107,8 +107,8 @@ func (m *mapping) identity() error {
 	return err
 }
 
-// defaultHostname returns the container's name where the container has a hostname of its own and the kernel takes one
-// that long.
+// defaultHostname returns the container's name, if the container has a hostname of its own and the kernel accepts the
+// name's length.
 func (m *mapping) defaultHostname() string {
 	const longest = 63
 	mode := m.networkMode()
@@ -163,5 +163,5 @@ func first(values ...string) string {
 	return ""
 }
 
-// together is one list after the other, in a slice of its own.
+// together concatenates lists into a new slice.
 func together(lists ...[]string) []string { return slices.Concat(lists...) }

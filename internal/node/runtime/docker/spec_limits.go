@@ -72,10 +72,11 @@ func throttles(rates []dockerflags.DeviceRate) []*blkiodev.ThrottleDevice {
 	return out
 }
 
-// defaultUlimits are requested for every container; a machine with lower limits gives what it can.
+// defaultUlimits are requested for every container; on a machine with lower limits a container gets those.
 var defaultUlimits = map[string]int64{"nofile": 65536, "nproc": 4096}
 
-// ulimits are the defaults clamped to the machine's hard limit, then the declared ones as they are, then the flags.
+// ulimits applies the defaults clamped to the machine's hard limits, then the declared ones as they are, then the
+// flags.
 func (m *mapping) ulimits() error {
 	limits := map[string]*container.Ulimit{}
 	for name, wanted := range defaultUlimits {
@@ -138,7 +139,7 @@ func (m *mapping) isolation() error {
 	unconfined := o.UnconfinedSystemPaths
 	for _, option := range together(m.declared.SecurityOpt, o.SecurityOpts) {
 		if option == "systempaths=unconfined" || option == "systempaths:unconfined" {
-			unconfined = true // a word of the docker command: the engine knows only the two lists
+			unconfined = true // only the docker command knows this word: the engine knows only the two lists
 			continue
 		}
 		host.SecurityOpt = append(host.SecurityOpt, option)

@@ -19,7 +19,7 @@ const hostGateway = "host.docker.internal"
 
 // networkMode returns a mode that excludes networks (host, none, bridge, container:…), or empty.
 func (m *mapping) networkMode() string {
-	if m.declared.NetworkMode == network.NetworkBridge { // as without it: the platform's network
+	if m.declared.NetworkMode == network.NetworkBridge { // the same as the default: the platform's network
 		return m.options.NetworkMode
 	}
 	return first(m.declared.NetworkMode, m.options.NetworkMode)
@@ -49,7 +49,8 @@ func (m *mapping) networks() error {
 	return m.address()
 }
 
-// declaredNetworks returns the further ones; the platform network goes by its own name or by its predecessor's.
+// declaredNetworks returns the networks besides the platform's, which may be declared by its own name or by its
+// predecessor's.
 func (m *mapping) declaredNetworks() []string {
 	names := m.declared.Networks
 	if len(names) == 0 && m.declared.Network != "" {
@@ -75,7 +76,7 @@ func (m *mapping) join(name string, aliases []string, driverOpts map[string]stri
 	}
 }
 
-// address assigns the flags about one network to the one they name: the first --network, else the platform network.
+// address assigns each flag about a single network to that network: the first --network, else the platform network.
 func (m *mapping) address() error {
 	settings := m.endpoints[0].settings
 	if len(m.options.Networks) > 0 {
@@ -152,7 +153,7 @@ func (m *mapping) ports() error {
 	return nil
 }
 
-// publish expands ranges: each container port gets a host port, or one container port gets a free one of the host's
+// publish expands ranges: each container port gets a host port, or one container port gets a free host port of the
 // range.
 func (m *mapping) publish(spec api.PortSpec) error {
 	var address netip.Addr
@@ -182,11 +183,12 @@ func (m *mapping) publish(spec api.PortSpec) error {
 	return nil
 }
 
-// hosts sets names besides DNS; a bridged container knows its node by hostGateway unless it declares that name itself.
+// hosts sets the entries of the hosts file; a bridged container reaches its node by hostGateway unless it declares that
+// name itself.
 func (m *mapping) hosts() error {
 	var hosts []string
 	for _, host := range together(m.declared.ExtraHosts, m.options.ExtraHosts) {
-		hosts = append(hosts, strings.NewReplacer("[", "", "]", "").Replace(host)) // older engines take IPv6 without brackets
+		hosts = append(hosts, strings.NewReplacer("[", "", "]", "").Replace(host)) // older engines refuse IPv6 in brackets
 	}
 	declaresGateway := slices.ContainsFunc(hosts,
 		func(host string) bool { return strings.HasPrefix(host, hostGateway+":") })
@@ -208,8 +210,8 @@ func (r *request) reachNodeAt(gateway netip.Addr) {
 	}
 }
 
-// resolveAt has a container ask its node for names, unless it declares name servers of its own. The engine would answer
-// for the names that it knows, with the containers of this node alone: it learns none.
+// resolveAt makes a container send its name queries to its node, unless it declares name servers of its own. The engine
+// would answer names itself, but only for the containers of this node: so it gets no names.
 func (r *request) resolveAt(gateway netip.Addr) {
 	if len(r.HostConfig.DNS) > 0 || !gateway.IsValid() {
 		return

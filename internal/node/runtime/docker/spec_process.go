@@ -17,7 +17,7 @@ func (m *mapping) process() error {
 	m.Config.Cmd = m.declared.Command
 	m.Config.Entrypoint = m.declared.Entrypoint
 	if m.options.Entrypoint != nil {
-		m.Config.Entrypoint = []string{*m.options.Entrypoint} // "" in a list of one resets the image's
+		m.Config.Entrypoint = []string{*m.options.Entrypoint} // a list with one "" resets the image's entrypoint
 	}
 	m.Config.Env = environment(m.spec.Env, m.options.Env)
 	m.Config.User = first(m.declared.User, m.options.User)

@@ -69,9 +69,9 @@ func (m *mapping) tmpfs() error {
 	return nil
 }
 
-// hostPath turns a volume whose source is a path of the host into a mount: for a bind with a missing source, the engine
-// would create an empty folder. With modes that mounts don't have (z, Z) the volume stays a bind, and docker_options
-// behave as in docker.
+// hostPath turns a volume whose source is a path of the host into a mount: a mount with a missing source fails, while
+// for a bind the engine would create an empty folder. A volume with modes that mounts don't have (z, Z) stays a bind,
+// and docker_options behave as in docker.
 func hostPath(entry string) (mount.Mount, bool) {
 	volume, err := api.ParseVolume(entry)
 	if err != nil || volume.Named() {

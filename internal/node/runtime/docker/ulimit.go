@@ -44,7 +44,8 @@ func (r *Runtime) readLimits() hardLimits {
 	return limits
 }
 
-// enginePID returns what the engine wrote beside its socket, else who listens on it.
+// enginePID returns the process id in the engine's pid file beside its socket, else that of the process that listens on
+// the socket.
 func enginePID(socket string) (int, bool) {
 	for _, path := range []string{filepath.Join(filepath.Dir(socket), "docker.pid"), "/run/docker.pid"} {
 		text, err := os.ReadFile(path)
@@ -58,7 +59,8 @@ func enginePID(socket string) (int, bool) {
 	return 0, false
 }
 
-// isEngine guards against the pid file of a dead engine whose number another process has now.
+// isEngine reports whether a process is the engine: the pid file of a dead engine may hold the number of another
+// process.
 func isEngine(pid int) bool {
 	name, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "comm"))
 	return err == nil && strings.HasPrefix(string(name), "docker")

@@ -13,7 +13,7 @@ import (
 
 var _ runtime.DiskUser = (*Runtime)(nil)
 
-// DiskUse implements runtime.DiskUser. The engine measures its volumes for it, which takes as long as reading them.
+// DiskUse implements runtime.DiskUser. The engine measures its volumes for that, which takes as long as reading them.
 func (r *Runtime) DiskUse(ctx context.Context) (runtime.DiskUse, error) {
 	result, err := r.client.DiskUsage(ctx, client.DiskUsageOptions{Images: true, Volumes: true})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // EnsureVolume creates a volume of the local driver. Like the engine, it leaves an existing one unchanged, because a
-// user may have created it, and refuses that of another claim.
+// user may have created it, but it refuses a volume of another claim.
 func (r *Runtime) EnsureVolume(ctx context.Context, name string, labels map[string]string) error {
 	labels = maps.Clone(labels)
 	if labels == nil {

@@ -16,14 +16,14 @@ import (
 
 var _ runtime.Neighbours = (*Runtime)(nil)
 
-// SecondWriter implements runtime.Neighbours. It takes two calls, and none for a spec without volumes. What carries the
-// label of this cluster is Tend's own.
+// SecondWriter implements runtime.Neighbours. It takes two calls, and none for a spec without volumes. Containers with
+// the label of this cluster are Tend's own.
 func (r *Runtime) SecondWriter(ctx context.Context, spec api.DeploymentSpec) (volumes.Writer, bool, error) {
 	written := volumes.Written(spec)
 	for _, name := range volumes.From(spec) {
 		found, err := r.client.ContainerInspect(ctx, name, client.ContainerInspectOptions{})
 		if cerrdefs.IsNotFound(err) {
-			continue // the creation says so
+			continue // the creation reports the fault
 		}
 		if err != nil {
 			return volumes.Writer{}, false, fault("inspect container "+name, err)
@@ -92,8 +92,8 @@ func (r *Runtime) secondWriter(
 	return writer, found, nil
 }
 
-// running lists all containers of the engine that run: the engine's own filter compares neither the folders that
-// volumes are nor the links that lead to folders.
+// running lists all running containers of the engine: the engine's own filter compares neither the folders of volumes
+// nor the links that lead to folders.
 func (r *Runtime) running(ctx context.Context) ([]container.Summary, error) {
 	list, err := r.client.ContainerList(ctx, client.ContainerListOptions{})
 	if err != nil {

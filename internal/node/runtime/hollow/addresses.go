@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// dealLocked returns the next address on a machine. All machines deal out the same ones.
+// dealLocked returns the next free address of a machine. All machines use the same addresses.
 func (e *Engine) dealLocked(node string) string {
 	e.dealt[node]++
 	n := e.dealt[node]
@@ -32,7 +32,7 @@ func (e *Engine) ShuffleAddresses(random *rand.Rand) {
 	})
 }
 
-// At returns the container that answers on a machine at an address now; false if none does.
+// At returns the container that has an address on a machine now; false if none has.
 func (e *Engine) At(node, address string) (runtime.Container, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

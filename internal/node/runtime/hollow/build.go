@@ -19,7 +19,7 @@ func (e *Engine) FailBuilds(err error) {
 	e.buildFailure = err
 }
 
-// Build implements runtime.Runtime: it makes an image, whatever the source is.
+// Build implements runtime.Runtime: it makes an image from any source.
 func (r *Runtime) Build(ctx context.Context, spec runtime.BuildSpec, output func(line string)) (runtime.Image, error) {
 	if err := r.begin(ctx, "build", spec.Tags[0]); err != nil {
 		return runtime.Image{}, err

@@ -19,7 +19,7 @@ type container struct {
 	policy     restart.Policy
 	imageID    string
 	address    string
-	detached   bool // taken off its network
+	detached   bool // disconnected from its network
 	ports      []api.PortBinding
 	created    time.Time
 	started    time.Time
@@ -34,7 +34,7 @@ type container struct {
 	stopping   bool // a stop (not a kill) is under way
 	behaviour  Behaviour
 	backoff    restart.Backoff
-	generation int // of the incarnation; timers of older ones do nothing
+	generation int // number of the incarnation; timers of older ones do nothing
 	timers     []*time.Timer
 	output     []runtime.LogLine
 	changed    chan struct{} // closed at the next change of state or output
@@ -44,7 +44,7 @@ func (c *container) task() string    { return c.labels[api.LabelTask] }
 func (c *container) cluster() string { return c.labels[api.LabelCluster] }
 func (c *container) node() string    { return c.labels[api.LabelNode] }
 
-// alive reports whether its process runs.
+// alive reports whether the container's process runs.
 func (c *container) alive() bool {
 	return c.state == runtime.StateRunning || c.state == runtime.StatePaused
 }
@@ -84,7 +84,7 @@ func (c *container) view() runtime.Container {
 	}
 }
 
-// liveAddress and livePorts: a container that doesn't run holds neither, nor does one off its network.
+// liveAddress and livePorts return nothing for a container that doesn't run or that is disconnected from its network.
 func (c *container) liveAddress() string {
 	if !c.alive() || c.detached {
 		return ""

@@ -32,7 +32,7 @@ type Engine struct {
 	log          history
 }
 
-// NewEngine returns an empty machine. At most one Options is read.
+// NewEngine returns an empty machine, with the first of opts if there is one.
 func NewEngine(opts ...Options) *Engine {
 	e := &Engine{
 		containers: map[string]*container{}, dealt: map[string]int{},
@@ -57,7 +57,7 @@ func New(opts Options) *Runtime {
 	return NewEngine(opts).Client(opts.Cluster, opts.Node)
 }
 
-// Behave replaces what containers do from now on; running ones keep their behaviour.
+// Behave replaces the behaviour of containers from their next start on; running ones keep theirs.
 func (e *Engine) Behave(behaviour func(spec runtime.ContainerSpec) Behaviour) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -98,7 +98,7 @@ func (e *Engine) StopEngine() {
 	e.endStreamsLocked()
 }
 
-// StartEngine starts the engine again: containers start as their restart policies say.
+// StartEngine starts the engine again: containers start according to their restart policies.
 func (e *Engine) StartEngine() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -137,13 +137,13 @@ func digestOf(format string, args ...any) string {
 
 func (e *Engine) behaviourLocked(spec runtime.ContainerSpec) Behaviour {
 	if e.opts.Behaviour == nil {
-		return Behaviour{Exits: spec.Labels[api.LabelRole] == api.RoleInit} // what prepares a container ends
+		return Behaviour{Exits: spec.Labels[api.LabelRole] == api.RoleInit} // init containers end by themselves
 	}
 	return e.opts.Behaviour(spec)
 }
 
-// after runs f, with the engine locked, after a while; f runs at once when there is no while. The timer belongs to the
-// container and dies with its incarnation.
+// afterLocked runs f, with the engine locked, after d; at once if d is 0. The timer belongs to the container's
+// incarnation and ends with it.
 func (e *Engine) afterLocked(c *container, d time.Duration, f func()) {
 	if d <= 0 {
 		f()

@@ -28,7 +28,7 @@ func (s *stream) push(event runtime.Event) {
 	s.signal()
 }
 
-// end closes the stream after the reader has received what is queued.
+// end closes the stream after the reader has received the queued events.
 func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

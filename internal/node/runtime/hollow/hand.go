@@ -9,10 +9,10 @@ import (
 	"tend.dev/tend/internal/node/runtime/restart"
 )
 
-// What users do to containers without Tend, with the engine's own tools. An unknown name is an error.
+// Actions of users on containers with the engine's own tools, past Tend. An unknown name is an error.
 
-// Kill is `docker kill --signal`: SIGKILL ends it at once, SIGTERM, SIGINT and SIGQUIT as a stop would without a grace
-// period; other signals are only reported.
+// Kill is `docker kill --signal`: SIGKILL ends the container at once, SIGTERM, SIGINT and SIGQUIT as a stop would
+// without a grace period; other signals are only reported.
 func (e *Engine) Kill(name, signal string) error {
 	return e.hand(name, func(c *container) error {
 		switch signal {
@@ -111,8 +111,7 @@ func (e *Engine) Print(name, stream, text string) error {
 	})
 }
 
-// RunByHand is `docker run -d`: a container with the labels and volumes given and no others, running until it is
-// stopped.
+// RunByHand is `docker run -d`: a container with only the given labels and volumes, which runs until it is stopped.
 func (e *Engine) RunByHand(name string, labels map[string]string, volumes ...string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -135,7 +134,8 @@ func (e *Engine) Containers() []runtime.Container {
 	return out
 }
 
-// Spec returns what a container was made from, its environment a copy; the zero value if there is none of that name.
+// Spec returns the spec of a container, with a copy of its environment; the zero value if there is no container of that
+// name.
 func (e *Engine) Spec(name string) runtime.ContainerSpec {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// Record is one event of the engine. The history also has events without a listener.
+// Record is one event of the engine. Unlike a stream, the history has the events that no reader received.
 type Record struct {
 	At        time.Time
 	Event     runtime.EventKind
@@ -25,7 +25,7 @@ type Record struct {
 	ID string
 }
 
-// history lets tests check safety properties.
+// history records events so that tests can check safety properties.
 type history struct {
 	records []Record
 	calls   map[string]int
@@ -69,7 +69,8 @@ func (e *Engine) Mutations() int {
 	return sum
 }
 
-// MaxAlive returns how many containers ever ran at one time, by slot: "kind/scope/name/slot" from their labels.
+// MaxAlive returns the maximal number of containers that ran at one time, by slot: "kind/scope/name/slot" from their
+// labels.
 func (e *Engine) MaxAlive() map[string]int {
 	e.mu.Lock()
 	defer e.mu.Unlock()

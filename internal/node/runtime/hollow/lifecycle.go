@@ -80,7 +80,7 @@ func (e *Engine) exitLocked(c *container, code int, oom bool) {
 	})
 }
 
-// againLocked restarts a container by its policy. A failed restart is the container's fault; only its state shows it.
+// againLocked restarts a container by its policy. A failed restart shows only in the container's state.
 func (e *Engine) againLocked(c *container) {
 	if err := e.runLocked(c); err != nil {
 		c.finished = time.Now()
@@ -167,7 +167,7 @@ func (e *Engine) shutDownLocked(c *container) {
 	e.dieLocked(c, code)
 }
 
-// bootLocked does what a starting engine does with a container. It leaves one alone that never ran.
+// bootLocked restarts a container by its policy when the engine starts. A container that never ran stays as it is.
 func (e *Engine) bootLocked(c *container) {
 	// As in Docker, a stop on request outlasts a boot under "unless-stopped" alone.
 	end := restart.End{ExitCode: c.exitCode, Restarts: c.restarts, Stopped: c.stopped &&

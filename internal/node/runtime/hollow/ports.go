@@ -10,7 +10,7 @@ import (
 // firstFreePort is the first port that the engine chooses.
 const firstFreePort = 32768
 
-// bindLocked binds a container's published ports, or returns an error that says which container holds one.
+// bindLocked binds a container's published ports. Its error names the container that holds one.
 func (e *Engine) bindLocked(c *container) error {
 	var ports []api.PortBinding
 	for _, entry := range c.spec.Spec.Ports {

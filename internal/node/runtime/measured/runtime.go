@@ -36,7 +36,7 @@ func Runtime(inner runtime.Runtime, metrics *Metrics) runtime.Runtime {
 	return runtime.Around(inner, metrics.measure)
 }
 
-// changes are the calls that change something. Each is a step of its trace.
+// changes are the calls that change a container or an image. Each is a step of its trace.
 var changes = map[string]bool{
 	"create": true, "start": true, "stop": true, "remove": true, "ensure_volume": true, "remove_volume": true, "pull": true,
 	"load_image": true, "build": true,

@@ -22,8 +22,8 @@ type account struct {
 	home string
 }
 
-// account chooses the user that the manifest names, or else the image, or else the runtime's options. Without root, a
-// program can only run as Tend's own user.
+// account returns the user that the manifest names, else the image's, else the one of the runtime's options. Without
+// root, a program can only run as Tend's own user.
 func (r *Runtime) account(declared, image string) (account, error) {
 	root := os.Geteuid() == 0
 	if !root && declared == "" {

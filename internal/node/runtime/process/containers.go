@@ -21,13 +21,13 @@ import (
 const trash = "."
 
 // each calls f for every container of every cluster. It skips containers that are removed meanwhile, damaged ones, and
-// entries that are not containers: one entry must not hide the others. damaged lists those.
+// entries that are not containers: one entry must not hide the others. damaged lists the damaged ones.
 func (r *Runtime) each(f func(dir string, record shim.Record) error) error {
 	_, err := r.scan(f)
 	return err
 }
 
-// scan does the same, and returns the paths of the damaged entries.
+// scan is each, and also returns the paths of the damaged entries.
 func (r *Runtime) scan(f func(dir string, record shim.Record) error) (damaged []string, err error) {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {

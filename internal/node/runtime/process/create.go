@@ -75,8 +75,8 @@ func (r *Runtime) make(spec runtime.ContainerSpec, image rootfs.Image) (runtime.
 	return view(dir, record)
 }
 
-// holder returns the folder of the task's own container with that name. It returns ErrNameTaken if another container
-// has the name.
+// holder returns the folder of the task's existing container with that name. It returns ErrNameTaken if another
+// container has the name.
 func (r *Runtime) holder(spec runtime.ContainerSpec) (held string, err error) {
 	err = r.each(func(dir string, record shim.Record) error {
 		switch {
@@ -102,7 +102,7 @@ func (r *Runtime) held(dir string, err error) (runtime.Container, error) {
 	return view(dir, record)
 }
 
-// image returns the image to run: the one that the release pins, if it pins one.
+// image returns the image to run: the one pinned by the release, else the declared one.
 func (r *Runtime) image(ctx context.Context, spec runtime.ContainerSpec) (rootfs.Image, error) {
 	if spec.ImageID == "" {
 		return r.local(ctx, spec.Image)

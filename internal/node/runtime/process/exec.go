@@ -223,7 +223,7 @@ func (s *shell) Close() error {
 
 func (s *shell) kill() {
 	select {
-	case <-s.done: // another process may have its number by now
+	case <-s.done: // its process number may be in use again
 	default:
 		_ = unix.Kill(-s.command.Process.Pid, unix.SIGKILL)
 	}

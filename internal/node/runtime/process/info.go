@@ -49,7 +49,7 @@ func (r *Runtime) warnings() []string {
 	return out
 }
 
-// closedTo returns the first folder on the way to a path that other users can't enter.
+// closedTo returns the first folder on a path that other users can't enter.
 func closedTo(path string) string {
 	for at := path; ; at = filepath.Dir(at) {
 		if info, err := os.Stat(at); err == nil && info.Mode()&0o001 == 0 {

@@ -71,7 +71,7 @@ func (r *Runtime) start(dir string, record shim.Record) error {
 	return nil
 }
 
-// Stop implements runtime.Runtime. The shim goes on if the caller's context ends.
+// Stop implements runtime.Runtime. The shim continues the stop if the caller's context ends.
 func (r *Runtime) Stop(ctx context.Context, id string, grace time.Duration) error {
 	dir, record, err := r.find(ctx, id)
 	if errors.Is(err, runtime.ErrNotFound) {
@@ -123,7 +123,7 @@ func (r *Runtime) end(ctx context.Context, dir string, record shim.Record, grace
 	return r.gone(ctx, dir)
 }
 
-// gone waits until the shim has ended: it answers its callers shortly before.
+// gone waits until the shim has ended, which is shortly after its answer.
 func (r *Runtime) gone(ctx context.Context, dir string) error {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()

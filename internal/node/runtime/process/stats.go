@@ -39,7 +39,7 @@ func (r *Runtime) Stats(ctx context.Context, id string) (runtime.Stats, error) {
 		}
 		stats.PIDs++
 		stats.CPUTime += time.Duration(process.Ticks) * (time.Second / ticksPerSecond)
-		if proc, err := procfs.NewProc(process.PID); err == nil { // an error means that it has ended
+		if proc, err := procfs.NewProc(process.PID); err == nil { // an error means that the process has ended
 			memory, _ := proc.Statm()
 			blocks, _ := proc.IO() // fails without the rights of the process's user
 			stats.MemoryBytes += int64(memory.ResidentBytes())

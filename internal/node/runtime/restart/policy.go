@@ -57,7 +57,7 @@ type End struct {
 	ExitCode int
 	// Restarts is the number of restarts by the policy since its last start on request.
 	Restarts int
-	// Stopped: it was stopped or killed through the engine. No policy restarts it right away.
+	// Stopped is set if the container was stopped or killed through the engine. No policy then restarts it right away.
 	Stopped bool
 }
 
@@ -82,7 +82,7 @@ const (
 	resetAfter  = 10 * time.Second
 )
 
-// Backoff tracks the waits of one container. The zero value is that of a container that never ended.
+// Backoff computes the waits before restarts of one container. The zero value is for a container that never ended.
 type Backoff struct{ last time.Duration }
 
 // Next returns the wait after a run that lasted for ran.

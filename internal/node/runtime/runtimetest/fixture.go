@@ -127,7 +127,7 @@ func (f *fixture) watch(rt runtime.Runtime) *watcher {
 	return &watcher{fixture: f, events: events}
 }
 
-// watcher keeps what it passed over: cases ask for events in any order.
+// watcher keeps the events that it skipped: cases ask for events in any order.
 type watcher struct {
 	*fixture
 	events <-chan runtime.Event

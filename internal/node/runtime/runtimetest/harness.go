@@ -10,10 +10,10 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// Harness binds the contract to one runtime. New, Image and Program are needed.
+// Harness binds the contract to one runtime. New, Image and Program are required.
 type Harness struct {
-	// New makes a runtime of one cluster. All it makes in one test see the same machine. The suite closes it and removes
-	// the containers it made.
+	// New makes a runtime of one cluster. All runtimes of one test must use the same machine. The suite closes it and
+	// removes its containers.
 	New func(t *testing.T, cluster string) runtime.Runtime
 	// Image is a reference present on the node; its containers run Program.
 	Image string
@@ -21,17 +21,17 @@ type Harness struct {
 	Program []string
 	// AbsentImage is a reference that is not on the node and can't be pulled. Default: a name that exists nowhere.
 	AbsentImage string
-	// Kill ends a running container's process from outside of the runtime, as a person would. Nil leaves those cases out.
+	// Kill ends a running container's process without the runtime, as a person would. Nil skips those cases.
 	Kill func(t *testing.T, container runtime.Container)
-	// OwnNames says that clusters can't see each other's containers at all, so the same name twice doesn't conflict.
+	// OwnNames is set if clusters can't see each other's containers at all, so that equal names don't conflict.
 	OwnNames bool
-	// Simulated says that there is no real process: no output, no exec, no figures.
+	// Simulated is set if there is no real process: no output, no exec, no stats.
 	Simulated bool
-	// NoExec and NoStats leave out what the runtime answers ErrUnsupported to.
+	// NoExec and NoStats skip the cases to which the runtime answers ErrUnsupported.
 	NoExec, NoStats bool
 	// NoVolumes leaves out volumes, which the runtime refuses.
 	NoVolumes bool
-	// Adjust changes what every case's container is made from, for a runtime that can't honour part of it. Nil changes
+	// Adjust changes the spec of every case's container, for a runtime that doesn't support a part of it. Nil changes
 	// nothing.
 	Adjust func(spec *runtime.ContainerSpec)
 	// Patience is the time for which a case waits for a state. Default 20s.
@@ -105,7 +105,7 @@ func cases(h Harness) map[string]func(*fixture) {
 	return all
 }
 
-// fixture is one case's cluster.
+// fixture is the cluster of one case.
 type fixture struct {
 	*testing.T
 	Harness
@@ -118,7 +118,7 @@ func newFixture(t *testing.T, h Harness) *fixture {
 	return &fixture{T: t, Harness: h, cluster: cluster, runtime: open(t, h, cluster)}
 }
 
-// open makes a runtime that leaves nothing behind.
+// open makes a runtime, and removes its containers when the test ends.
 func open(t *testing.T, h Harness, cluster string) runtime.Runtime {
 	rt := h.New(t, cluster)
 	t.Cleanup(func() { cleanUp(t, rt) })
@@ -127,7 +127,7 @@ func open(t *testing.T, h Harness, cluster string) runtime.Runtime {
 
 func (f *fixture) other() runtime.Runtime { return open(f.T, f.Harness, "tendtest-"+random()) }
 
-// spec returns a container of a fresh name that runs the test server with the arguments; none makes it wait.
+// spec returns a container with a new name that runs the test server with the arguments; without any the server waits.
 func (f *fixture) spec(args ...string) runtime.ContainerSpec {
 	if len(args) == 0 {
 		args = []string{"wait"}

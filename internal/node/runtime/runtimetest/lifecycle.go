@@ -117,7 +117,7 @@ func testStopSignal(f *fixture) {
 	}
 }
 
-// ready waits until the program says that it listens to signals.
+// ready waits until the program reports that it handles signals.
 func (f *fixture) ready(id string) {
 	f.Helper()
 	if !f.Simulated {
@@ -152,8 +152,8 @@ func testAbsent(f *fixture) {
 	f.wantError("logs", err, runtime.ErrNotFound)
 }
 
-// testOtherCluster asks one cluster's runtime for another's container: it is as if it were not there, and nothing
-// happens to it.
+// testOtherCluster calls one cluster's runtime for another's container: the calls return ErrNotFound and don't affect
+// the container.
 func testOtherCluster(f *fixture) {
 	container := f.start(f.spec())
 	other := f.other()
@@ -220,7 +220,7 @@ func testRestartPolicy(f *fixture) {
 	}
 }
 
-// testNoRestart: what the engine stopped stays stopped, whatever its policy says.
+// testNoRestart: a container that the engine stopped stays stopped, whatever its policy is.
 func testNoRestart(f *fixture) {
 	spec := f.spec()
 	spec.Restart = "unless-stopped"

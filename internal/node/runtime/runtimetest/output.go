@@ -86,7 +86,8 @@ func testLogsSince(f *fixture) {
 	}
 }
 
-// testLongLine: a line without end is split, never gathered without bound, loses nothing, and its parts say so.
+// testLongLine: a line without end is split into parts marked as such, without loss and without being buffered as a
+// whole.
 func testLongLine(f *fixture) {
 	const width, limit = 200_000, 64 << 10
 	container := f.start(f.spec("print", "1", fmt.Sprint(width)))
@@ -155,7 +156,7 @@ func testExecStdin(f *fixture) {
 	}
 }
 
-// testExecKilled: a command that ignores every signal it may ends all the same, and is known to have.
+// testExecKilled: Kill ends a command that ignores every signal it can, and reports its end.
 func testExecKilled(f *fixture) {
 	container := f.start(f.spec())
 	exec := f.exec(container.ID, runtime.ExecOptions{Command: []string{"ignore-term"}})

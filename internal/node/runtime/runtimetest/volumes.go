@@ -2,7 +2,7 @@ package runtimetest
 
 import "context"
 
-// A volume outlives its container, can be made twice, and goes only when nothing uses it.
+// testVolumes: a volume outlives its container, may be created twice, and can be removed only when nothing uses it.
 func testVolumes(f *fixture) {
 	name := "tendtest-" + random()
 	f.Cleanup(func() { _ = f.runtime.RemoveVolume(context.WithoutCancel(f.Context()), name) })

@@ -99,7 +99,7 @@ func (r *Reader) step() (Line, error) {
 		if r.ctx.Err() != nil {
 			return Line{}, io.EOF
 		}
-		// Follow is called before the read, so that the read gets what was printed before the end.
+		// Follow is called before the read, so that the read includes the lines printed before the end.
 		more := r.opts.Follow != nil && r.opts.Follow()
 		raw, err := r.rawLine()
 		switch {
@@ -139,7 +139,7 @@ func (r *Reader) rawLine() ([]byte, error) {
 	return raw, nil
 }
 
-// nextFile opens the file after the current one, if there is one. Before, it reads a rotated file once more: its last
+// nextFile opens the file after the current one, if there is one. First it reads a rotated file once more: its last
 // lines may have been written after its end was seen.
 func (r *Reader) nextFile() bool {
 	if len(r.queue) == 0 {

@@ -86,7 +86,7 @@ func (w *Writer) Write(line Line) error {
 	return err
 }
 
-// rotate shifts every file by one and starts a new live one. If only one file is kept, it replaces that one.
+// rotate renames every file to the next number and starts a new live one. If only one file is kept, it is replaced.
 func (w *Writer) rotate() error {
 	file := w.file
 	w.file = nil // even if a step below fails: the next write opens it
@@ -102,7 +102,7 @@ func (w *Writer) rotate() error {
 	return w.openLive()
 }
 
-// Copy stores all of source's output, line by line, until its end. It goes on reading if lines can't be stored.
+// Copy stores all of source's output, line by line, until its end. It keeps reading if lines can't be stored.
 func (w *Writer) Copy(stream string, source io.Reader) {
 	buffer, filled := make([]byte, MaxText), 0
 	for {

@@ -114,8 +114,8 @@ func (g Group) folders() []string {
 	return out
 }
 
-// enter moves this thread into the group, so that a child that it forks starts there; leave moves it out again. Version
-// 2 has no groups of threads: there the child is forked directly into the group.
+// enter moves this thread into the group, so that a child that it forks starts there; leave moves the thread out again.
+// Version 2 has no groups of threads: there the child is forked directly into the group.
 func (g Group) enter() error {
 	if g.unified {
 		return nil

@@ -14,7 +14,7 @@ import (
 )
 
 // The runtime and the shim exchange one JSON object per line over the folder's socket. The runtime sends one request
-// per connection. A shim that ends closes all of them.
+// per connection. The shim closes all connections when it ends.
 
 // request is a request of the runtime.
 type request struct {

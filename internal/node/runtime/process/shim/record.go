@@ -83,8 +83,8 @@ const maxFile = 8 << 20
 // ErrDamaged means that neither the record nor its copy can be read, or that they belong to another container.
 var ErrDamaged = errors.New("the record is damaged")
 
-// WriteRecord writes a container's record into its folder, and a copy of it: a running container without a record
-// belongs to no runtime.
+// WriteRecord writes a container's record and a copy into its folder: a running container without a record would belong
+// to no runtime.
 func WriteRecord(dir string, record Record) error {
 	return errors.Join(writeJSON(dir, copyFile, record), writeJSON(dir, recordFile, record))
 }

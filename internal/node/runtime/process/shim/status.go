@@ -27,8 +27,8 @@ type Status struct {
 	Abandoned bool `json:"-"`
 }
 
-// lostCode is the exit code of a program whose shim was killed or whose machine went down. It is that of SIGKILL, which
-// the kernel sends.
+// lostCode is the exit code of a program whose shim was killed or whose machine went down: that of SIGKILL, which the
+// kernel sends.
 const lostCode = 137
 
 // ReadStatus returns the state of a container. If the shim is gone, its program died with it, and ReadStatus corrects
@@ -51,7 +51,7 @@ func ReadStatus(dir string) (Status, error) {
 	return status, nil
 }
 
-// damagedStatus returns the state of a container whose status can't be read. The shim's lock tells whether the shim
+// damagedStatus returns the state of a container whose status can't be read. The shim's lock shows whether the shim
 // lives; the next status that it writes replaces the damaged one.
 func damagedStatus(dir string) (Status, error) {
 	running, err := locked(dir)
