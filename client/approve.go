@@ -16,13 +16,13 @@ type ApproveOptions struct {
 	Valid time.Duration
 	// Deny ends the operation instead.
 	Deny bool
-	// UID and Generation are those of the operation that was seen: one that has changed since is refused. An approval
-	// needs both. Default of a denial: whatever it is.
+	// UID and Generation are those of the operation that was seen: the approval of one that has changed since is refused.
+	// An approval requires both. A denial without them applies to the present operation.
 	UID        string
 	Generation int64
 }
 
-// Approve approves an operation that waits for it, or ends it. Target's kind is ignored.
+// Approve approves an operation that waits for it, or denies it. Target's kind is ignored.
 func (c *Client) Approve(ctx context.Context, target Target, opts ApproveOptions) (api.VerbResult, error) {
 	valid := ""
 	if opts.Valid != 0 {

@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Await returns what has become of writes. With Since the answer comes when something has changed, or after a while:
-// ask again.
+// Await returns the outcome of writes. With Since it answers when something has changed, or after a while: call it
+// again.
 func (c *Client) Await(ctx context.Context, asked api.AwaitRequest) (api.AwaitResult, error) {
 	body, err := json.Marshal(asked)
 	if err != nil {

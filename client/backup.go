@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Backup writes a backup of the cluster to w: its store, keys and files, not encrypted. It is complete only if no error
+// Backup writes an unencrypted backup of the cluster to w: its store, keys and files. It is complete only if no error
 // is returned.
 func (c *Client) Backup(ctx context.Context, w io.Writer) error {
 	response, err := c.send(ctx, request{method: http.MethodPost, path: "/v1/backup", slow: true})
@@ -28,7 +28,7 @@ func (c *Client) Backup(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// BackupStatus returns what has become of the server's scheduled backups.
+// BackupStatus returns the results of the server's scheduled backups.
 func (c *Client) BackupStatus(ctx context.Context) (api.BackupStatus, error) {
 	return call[api.BackupStatus](ctx, c, request{method: http.MethodGet, path: "/v1/backup"})
 }

@@ -23,8 +23,8 @@ func (c *Client) HasBlob(ctx context.Context, digest string) (bool, error) {
 	return true, response.Body.Close()
 }
 
-// PutBlob sends the bytes of a digest, size of them, so that an asset can refer to them. Sending what the server has
-// does nothing.
+// PutBlob sends the bytes of a digest, size of them, so that an asset can refer to them. If the server has them
+// already, it does nothing.
 func (c *Client) PutBlob(ctx context.Context, digest string, content io.Reader, size int64) error {
 	response, err := c.send(ctx, request{method: http.MethodPut, path: blobPath(digest), stream: content, size: size,
 		contentType: "application/octet-stream"})
@@ -34,8 +34,8 @@ func (c *Client) PutBlob(ctx context.Context, digest string, content io.Reader, 
 	return response.Body.Close()
 }
 
-// PutTree sends the bytes of a source tree as PutBlob does; over a network they go compressed. again reads them from
-// their beginning: it is asked once more where the server takes what grows so much for a bomb.
+// PutTree sends the bytes of a source tree like PutBlob, compressed over a network. again returns the bytes from their
+// beginning: they are sent once more, uncompressed, if the server refuses their high compression as an attack.
 func (c *Client) PutTree(ctx context.Context, digest string, size int64, again func() (io.Reader, error)) error {
 	content, err := again()
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *Client) putCompressed(ctx context.Context, digest string, content io.Re
 	compressed := make(chan struct{})
 	go func() {
 		defer close(compressed)
-		packer, _ := gzip.NewWriterLevel(writer, gzip.BestSpeed) // the level is one there is
+		packer, _ := gzip.NewWriterLevel(writer, gzip.BestSpeed) // the level is a valid one
 		_, err := io.Copy(packer, content)
 		_ = writer.CloseWithError(errors.Join(err, packer.Close())) // nil is the end of the body
 	}()

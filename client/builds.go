@@ -7,17 +7,17 @@ import (
 	"tend.dev/tend/api"
 )
 
-// SetBuild has an object built from the source tree of a digest, whose tar the server has (PutBlob); with force it is
-// built again although it is the same.
+// SetBuild has an object built from the source tree of a digest, whose tar the server has (PutBlob). With force it is
+// built even if the tree is the same as before.
 func (c *Client) SetBuild(ctx context.Context, target Target, tree string, force bool) (api.VerbResult, error) {
 	return ask[api.VerbResult](ctx, c, target, "build", "tree", tree, "force", flag(force))
 }
 
-// BuildStream reads what a build prints.
+// BuildStream reads the output of a build.
 type BuildStream struct{ stream *stream }
 
-// BuildLog begins to read what a build of an object prints. With follow it waits for the build to begin, and ends with
-// it. Close the stream.
+// BuildLog opens the output of an object's build. With follow it waits for the build to begin, and ends with it. Close
+// the stream.
 func (c *Client) BuildLog(ctx context.Context, scope, name, build string, follow bool) (*BuildStream, error) {
 	r := streamRequest("/v1/builds/" + url.PathEscape(scope) + "/" + url.PathEscape(name) + "/" +
 		url.PathEscape(build) + "/log")

@@ -24,22 +24,22 @@ type Options struct {
 	// Token is sent to http and https servers; the unix socket, also one reached over SSH, needs none. An access token
 	// may name the authority of the https server's certificate.
 	Token string
-	// TokenFrom is the origin of Token, or the place without a token, for the error of a server that refuses it.
-	// Default: it is called the client's.
+	// TokenFrom is the origin of Token, or the place where no token was found, for the error of a server that refuses the
+	// call. Default: the text "this client's options".
 	TokenFrom string
-	// PluginCall is the call of a plugin (TEND_PLUGIN_CALL) that this client works in: the server bounds how deep calls
-	// lead to calls, and lets nothing be changed in a dry run. Default: none.
+	// PluginCall is the id of the plugin's call (TEND_PLUGIN_CALL) that this client is part of: the server bounds the
+	// depth of nested calls, and refuses changes within a dry run. Default: none.
 	PluginCall string
-	// Traceparent is the span that this client works in, in the form of the W3C header: the server's spans continue its
+	// Traceparent is the span that this client is part of, in the form of the W3C header: the server's spans continue its
 	// trace. Default: none.
 	Traceparent string
-	// Dial connects to the server in place of what Server says. Default: Server's own way.
+	// Dial connects to the server instead of to the address in Server. Default: Server's address.
 	Dial func(ctx context.Context) (net.Conn, error)
 	// OnPaused is called with the reason when a server answers that it is paused: it changes nothing until it is resumed.
-	// It may be called for every answer. Default: nothing.
+	// It may be called for every answer. Default: no call.
 	OnPaused func(reason string)
-	// OnStale is called with the reason when the answer of a read may lack what another server has stored before: this
-	// one can't reach the others. It may be called for every answer. Default: nothing.
+	// OnStale is called with the reason when a read may lack earlier writes of other servers, which this one can't reach.
+	// It may be called for every answer. Default: no call.
 	OnStale func(reason string)
 }
 
@@ -61,10 +61,10 @@ type Client struct {
 // maxAnswer bounds the bytes read of an answer that isn't a stream.
 const maxAnswer = 256 << 20
 
-// slowAnswer is the time that a slow answer may take: a plugin's hook, and what it takes to fetch the plugin.
+// slowAnswer bounds a slow answer: one that waits for a plugin's hook and for fetching the plugin.
 const slowAnswer = 20 * time.Minute
 
-// New makes a client; nothing is sent yet.
+// New makes a client. It sends nothing yet.
 func New(opts Options) (*Client, error) {
 	if opts.Server != "" && !strings.Contains(opts.Server, "://") {
 		return nil, fmt.Errorf("server %q names no protocol: write https://%s, unix:///PATH or ssh://user@host",
@@ -136,7 +136,7 @@ type request struct {
 	slow bool
 }
 
-// send performs a call and answers its response if that is a success; the caller closes the body.
+// send performs a call and returns a successful response; the caller closes the body.
 func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	response, err := c.do(ctx, r)
 	if err == nil && response.StatusCode >= 300 {
@@ -146,7 +146,7 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	return response, err
 }
 
-// do performs a call and answers its response, whatever it says; the caller closes the body.
+// do performs a call and returns any response; the caller closes the body.
 func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	target := c.base + r.path
 	if len(r.query) > 0 {
@@ -173,7 +173,7 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	return c.perform(c.http.Do, call)
 }
 
-// perform sends a call with what this client adds to each.
+// perform sends a call with the headers that this client adds to each.
 func (c *Client) perform(send func(*http.Request) (*http.Response, error), call *http.Request) (*http.Response, error) {
 	ctx := call.Context()
 	if c.token != "" {
@@ -228,7 +228,7 @@ func (c *Client) failure(ctx context.Context, err error) error {
 	return &UnreachableError{Server: c.server, Err: err, Sent: true}
 }
 
-// problemFrom reads the problem of an answer, whatever stands between client and server made of it.
+// problemFrom returns the problem in an answer, or makes one if the answer comes from a proxy in between.
 func problemFrom(response *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(response.Body, 4<<20))
 	return problemOf(response, body)

@@ -18,9 +18,9 @@ const (
 	TokenName  = "token"
 )
 
-// Discover finds the server: TEND_SERVER; else the socket in TEND_ROOT; else the system's socket if it is there; else
-// the one of the user's own server; else that of a `tend dev` in the working directory, if the user started it. The
-// token of an http or https server is TEND_TOKEN; of one on this machine else the file in the same roots.
+// Discover finds the server: TEND_SERVER; else the socket in TEND_ROOT; else the system's socket if it exists; else
+// that of the user's own server; else that of a `tend dev` in the working directory, if the user started it. The token
+// for an http or https server is TEND_TOKEN; for a server on this machine else the file in the same roots.
 func Discover(getenv func(string) string) Options {
 	opts := Options{Server: getenv("TEND_SERVER"), Token: getenv("TEND_TOKEN"), PluginCall: getenv("TEND_PLUGIN_CALL"),
 		Traceparent: getenv("TRACEPARENT")}
@@ -33,7 +33,7 @@ func Discover(getenv func(string) string) Options {
 				root, found = candidate, true
 				break
 			}
-			if errors.Is(err, fs.ErrPermission) && !denied { // the call itself will say what is in the way
+			if errors.Is(err, fs.ErrPermission) && !denied { // the call itself reports the missing permission
 				root, denied = candidate, true
 			}
 		}
@@ -46,7 +46,7 @@ func Discover(getenv func(string) string) Options {
 	case !strings.HasPrefix(opts.Server, "http"):
 	case opts.Token != "":
 		opts.TokenFrom = "TEND_TOKEN"
-	case !onThisMachine(opts.Server): // its token is not in a file here, and it must not see another server's
+	case !onThisMachine(opts.Server): // it must not see the token of a server on this machine
 		opts.TokenFrom = "--token, TEND_TOKEN"
 	default:
 		opts.Token, opts.TokenFrom = tokenIn(roots)
@@ -59,11 +59,11 @@ func onThisMachine(server string) bool {
 	return err == nil && isLoopback(parsed)
 }
 
-// DevRoot is the folder of `tend dev`'s files, in the folder it is started in.
+// DevRoot is the folder of `tend dev`'s files, within the folder in which it is started.
 const DevRoot = ".tend"
 
-// privateRoot is DevRoot in the working directory where a server of the same user has its socket there. Another
-// user's socket in a shared folder would get what is meant for one's own.
+// privateRoot returns DevRoot in the working directory if a server of the same user has its socket there. Another
+// user's socket in a shared folder could intercept the calls.
 func privateRoot() (root string, there bool) {
 	root, err := filepath.Abs(DevRoot)
 	if err != nil {
@@ -94,7 +94,7 @@ func roots(getenv func(string) string) []string {
 	return out
 }
 
-// tokenIn reads the first token there is, and says where it is from, or where there is none.
+// tokenIn reads the first token in the roots, and returns its file, or the file that lacks it.
 func tokenIn(roots []string) (token, from string) {
 	tried := []string{"--token", "TEND_TOKEN"}
 	for _, root := range roots {

@@ -16,7 +16,7 @@ import (
 type UnreachableError struct {
 	Server string
 	Err    error
-	// Sent: the connection was cut or timed out after it was made. The server may have done what it was asked for.
+	// Sent is set if the connection was cut or timed out after it was made. The server may have carried out the request.
 	Sent bool
 }
 
@@ -41,7 +41,7 @@ func (e *UnreachableError) Denied() bool {
 	return strings.HasPrefix(e.Server, "unix:") && errors.Is(e.Err, fs.ErrPermission)
 }
 
-// Unwrap is the network's own error.
+// Unwrap returns the network's own error.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
 // StatusOf is the HTTP status of a server's problem, 0 for any other error.
@@ -62,7 +62,7 @@ func IsConflict(err error) bool { return StatusOf(err) == http.StatusConflict }
 // IsGone reports whether a watch can't continue from its revision: list again.
 func IsGone(err error) bool { return StatusOf(err) == http.StatusGone }
 
-// CertificateError is a server whose certificate this client does not trust: nothing was sent to it.
+// CertificateError means that this client doesn't trust the server's certificate: nothing was sent to it.
 type CertificateError struct {
 	Server string
 	Err    error
@@ -95,7 +95,7 @@ func certificateFault(server string, err error) error {
 	return nil
 }
 
-// refused is the error of a server that takes no call with this client's token.
+// refused returns the error of a server that refuses calls with this client's token.
 func (c *Client) refused(response *http.Response) error {
 	if strings.HasPrefix(c.token, api.AccessTokenPrefix+".") {
 		return problemFrom(response)

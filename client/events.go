@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// EventOptions choose events. The zero value takes all.
+// EventOptions select events. The zero value selects all.
 type EventOptions struct {
 	Kind        api.Kind
 	Scope, Name string
@@ -21,12 +21,12 @@ type EventOptions struct {
 	Types []string
 	// Actor is the user who made a change or a call.
 	Actor string
-	// Since is the position to go on from: the id of an event, or "oldest". Empty: a listing begins with the oldest event,
-	// Events with the next one.
+	// Since is the position to continue from: the id of an event, or "oldest". Empty: a listing begins with the oldest
+	// event, Events with the next one.
 	Since string
-	// Audit reads the log of calls instead of the one of changes.
+	// Audit reads the log of calls instead of the log of changes.
 	Audit bool
-	// Limit is the most events of a listing; default 500. Last lists the newest ones.
+	// Limit is the maximal number of events of a listing; default 500. Last lists the newest ones.
 	Limit int
 	Last  bool
 	// Silence is the time without a sign of life after which a stream is opened again. Default 1 min.
@@ -59,7 +59,7 @@ func (c *Client) ListEvents(ctx context.Context, opts EventOptions) (api.EventPa
 	return call[api.EventPage](ctx, c, r)
 }
 
-// Events follows the log across cut connections and restarts of the server: no event is missed, and none comes twice.
+// Events follows the log across cut connections and restarts of the server, without missing or repeating an event.
 type Events struct {
 	client *Client
 	ctx    context.Context
@@ -83,7 +83,7 @@ func (e *Events) Next() (api.Event, error) {
 	return persist(e.ctx, e.step, func(event api.Event) bool { return event.Type != api.EventBookmark })
 }
 
-// step reads one item, connecting where that is needed. After an error there is no connection.
+// step reads one item, and connects first if there is no connection. After an error there is none.
 func (e *Events) step() (event api.Event, err error) {
 	defer func() {
 		if err != nil && e.stream != nil {

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/client/execwire"
 )
 
-// ExecIO holds the ends that a command is connected to. Missing parts are not connected.
+// ExecIO holds the streams that a command is connected to. Nil ones are not connected.
 type ExecIO struct {
 	Stdin  io.Reader
 	Stdout io.Writer
@@ -21,9 +21,9 @@ type ExecIO struct {
 	Resize <-chan execwire.Size
 }
 
-// Exec runs a command in a pod and returns its exit code. With a TTY everything comes on Stdout. A Stdin that blocks
-// in Read outlives the call until its next read returns. It returns the server's *api.Problem, an UnreachableError, the
-// cause of ctx, the error of a writer, or why the connection was cut.
+// Exec runs a command in a pod and returns its exit code. With a TTY, Stdout carries all output. A Stdin that blocks in
+// Read outlives the call until its next read returns. It returns the server's *api.Problem, an UnreachableError, the
+// cause of ctx, the error of a writer, or the reason why the connection was cut.
 func (c *Client) Exec(ctx context.Context, pod string, command api.ExecRequest, streams ExecIO) (int, error) {
 	command.Stdin = command.Stdin || streams.Stdin != nil
 	ctx, cancel := context.WithCancel(ctx)
@@ -75,7 +75,7 @@ func (c *Client) socket(ctx context.Context, path, protocol string) (*websocket.
 	return conn, nil
 }
 
-// olderServer replaces the next step of a server that knows no WebSocket there.
+// olderServer replaces the next step in the error of a server that doesn't support WebSocket for exec.
 func olderServer(err error) error {
 	var problem *api.Problem
 	if errors.As(err, &problem) && problem.Status == http.StatusMethodNotAllowed {

@@ -7,12 +7,12 @@ import (
 	"tend.dev/tend/api"
 )
 
-// RunRelease runs the release command of what is in force again.
+// RunRelease runs the release command of the current release again.
 func (c *Client) RunRelease(ctx context.Context, target Target) (api.RunResult, error) {
 	return ask[api.RunResult](ctx, c, target, "run-release")
 }
 
-// Deliveries lists the webhook calls kept of an object, newest first: those under way, and those that ended within the
+// Deliveries lists the webhook calls of an object, newest first: those in progress, and those that ended within the
 // last hour.
 func (c *Client) Deliveries(ctx context.Context, target Target) (api.ListResult[api.Delivery], error) {
 	return call[api.ListResult[api.Delivery]](ctx, c,

@@ -8,23 +8,23 @@ import (
 	"tend.dev/tend/api"
 )
 
-// LogsOptions choose output. Pod names one pod, else Target's pods are all meant.
+// LogsOptions select output. Pod names one pod; without it all of Target's pods are selected.
 type LogsOptions struct {
 	Pod    string
 	Target Target
 	// Run narrows the output of a job to one run.
 	Run string
-	// Init chooses an init container of each pod in place of the pod's own.
+	// Init selects an init container of each pod instead of the pod's own.
 	Init string
 	// ClusterPod and Container choose among the pods of an application in a Kubernetes cluster, and their containers.
 	ClusterPod, Container string
-	// Previous chooses the output of earlier pods: of an object the earlier attempts at its newest release, or else what
-	// its pods replaced; of a pod what ran before it. It can't be followed.
+	// Previous selects the output of earlier pods: for an object the earlier attempts at its newest release, or else the
+	// pods that its pods replaced; for a pod the one before it. It can't be followed.
 	Previous bool
 	Follow   bool
 	// Tail keeps the last n lines of each pod; nil keeps all.
 	Tail *int
-	// Since drops what is older; zero keeps all.
+	// Since drops older lines; zero keeps all.
 	Since time.Time
 }
 
@@ -63,7 +63,7 @@ func (c *Client) Logs(ctx context.Context, opts LogsOptions) (*LogStream, error)
 	return &LogStream{opened}, nil
 }
 
-// Next is the next line; io.EOF at the end. A line with an Error says why a pod's part ended.
+// Next returns the next line, or io.EOF at the end. A line with an Error holds the reason why a pod's output ended.
 func (l *LogStream) Next() (api.LogLine, error) {
 	var line api.LogLine
 	err := l.stream.next(&line)

@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Apply stores objects, all or none, or with DryRun says what would happen.
+// Apply stores objects, all or none. With DryRun it only returns what would happen.
 func (c *Client) Apply(ctx context.Context, request api.ApplyRequest) (api.ApplyResult, error) {
 	objects := request.Objects
 	if objects == nil {
@@ -47,7 +47,7 @@ func (c *Client) applyBody(
 				flag(r.ForceConflicts), "set", r.Set)})
 }
 
-// ObjectFilter narrows a listing or a watch. The zero value takes all.
+// ObjectFilter narrows a listing or a watch. The zero value selects all.
 type ObjectFilter struct {
 	Scope string
 	// Selector is key=value, key!=value, key or !key, separated by commas.
@@ -66,19 +66,19 @@ func (c *Client) Object(ctx context.Context, ref api.Ref) (api.Object, error) {
 	return call[api.Object](ctx, c, request{method: http.MethodGet, path: objectPath(ref)})
 }
 
-// Delete asks that an object go; it has gone when Object answers IsNotFound.
+// Delete requests the deletion of an object. It is gone when Object answers IsNotFound.
 func (c *Client) Delete(ctx context.Context, ref api.Ref) (api.DeleteResult, error) {
 	return c.DeleteWith(ctx, ref, DeleteOptions{})
 }
 
 // DeleteOptions selects what to delete with an object. The zero value keeps its config and its volumes.
 type DeleteOptions struct {
-	// Prune removes the config of its own bucket, Volumes the volumes of its ordinals with all that they hold.
+	// Prune removes the config of the object's own bucket, Volumes the volumes of its ordinals with their data.
 	Prune, Volumes bool
-	// Orphan doesn't ask the object's Kubernetes cluster: what was applied there stays. Of a cluster it is for all that
-	// is in it.
+	// Orphan doesn't ask the object's Kubernetes cluster: the objects applied there stay. For a cluster it applies to
+	// everything in it.
 	Orphan bool
-	// DryRun asks what would go and what depends on it. Nothing is deleted.
+	// DryRun returns what would be deleted and what depends on it, and deletes nothing.
 	DryRun bool
 }
 

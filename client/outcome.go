@@ -23,8 +23,8 @@ func IsUnknownOutcome(err error) bool {
 type idempotencyKey struct{}
 
 // WithIdempotencyKey sends key with the calls made within ctx. A repeated Run under the same key starts no second run:
-// it answers with the first, as long as the record of that is kept. An apply needs no key, because it leaves what is
-// stored as it is.
+// it returns the first, as long as the record of that is kept. An apply needs no key, because repeating it changes
+// nothing.
 func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, idempotencyKey{}, key)
 }
@@ -39,9 +39,8 @@ func NewIdempotencyKey() string {
 // repeatEvery is the pause before a repeat.
 const repeatEvery = time.Second
 
-// Repeat calls until the outcome is known, each time under the same idempotency key, and for patience at most. Use it
-// for calls that may be repeated: Run, RunRelease and Apply. The first unknown outcome is returned if none became
-// known.
+// Repeat calls until the outcome is known, each time under the same idempotency key, for at most patience. Use it for
+// calls that may be repeated: Run, RunRelease and Apply. If no outcome became known, it returns the first error.
 func Repeat[Out any](
 	ctx context.Context, patience time.Duration, call func(ctx context.Context) (Out, error),
 ) (Out, error) {
@@ -62,7 +61,7 @@ func Repeat[Out any](
 			return out, unknown
 		case <-again.C:
 		}
-		// A server that restarts, or whose store still stalls, says nothing about the first call.
+		// The error of a server that restarts, or whose store still stalls, doesn't tell the outcome of the first call.
 		var unreachable *UnreachableError
 		known, err := call(ctx)
 		if err == nil || !errors.As(err, &unreachable) && StatusOf(err) < http.StatusInternalServerError && ctx.Err() == nil {

@@ -19,7 +19,7 @@ const serverName = "tend"
 // errOtherAuthority is returned by a handshake with a server that is not of the cluster of an access token.
 var errOtherAuthority = errors.New("its certificate is not of the authority that the token names")
 
-// pinOf returns the fingerprint of the authority that an access token names; empty if it names none.
+// pinOf returns the fingerprint of the authority that an access token names, or "".
 func pinOf(token string) string {
 	if parts := strings.Split(token, "."); len(parts) == 4 && parts[0] == api.AccessTokenPrefix {
 		return parts[3]
@@ -27,8 +27,8 @@ func pinOf(token string) string {
 	return ""
 }
 
-// tlsFor returns how a client checks the certificate of an https server: by the authority that its token names, and no
-// other; else as any client does.
+// tlsFor returns a TLS configuration for an https server: it trusts only the authority that the token names, or without
+// one the system's authorities.
 func tlsFor(token string) *tls.Config {
 	pinned := pinOf(token)
 	if pinned == "" {

@@ -11,12 +11,12 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Plugins lists the plugins of the server, those that can't be used among them.
+// Plugins lists the plugins of the server, including broken ones.
 func (c *Client) Plugins(ctx context.Context) (api.ListResult[api.Plugin], error) {
 	return call[api.ListResult[api.Plugin]](ctx, c, request{method: http.MethodGet, path: "/v1/plugins"})
 }
 
-// InstallPlugin installs a plugin, or replaces the one of its name. Its install hook may take minutes.
+// InstallPlugin installs a plugin, or replaces the one with its name. Its install hook may take minutes.
 func (c *Client) InstallPlugin(ctx context.Context, ask api.PluginInstall) (api.Plugin, error) {
 	body, err := json.Marshal(ask)
 	if err != nil {
@@ -26,14 +26,14 @@ func (c *Client) InstallPlugin(ctx context.Context, ask api.PluginInstall) (api.
 		request{method: http.MethodPost, path: "/v1/plugins", body: body, contentType: "application/json", slow: true})
 }
 
-// RemovePlugin removes a plugin. What its macros stand for stays.
+// RemovePlugin removes a plugin. The objects of its macros stay.
 func (c *Client) RemovePlugin(ctx context.Context, name string) (api.PluginRemoval, error) {
 	return call[api.PluginRemoval](ctx, c,
 		request{method: http.MethodDelete, path: "/v1/plugins/" + url.PathEscape(name), slow: true})
 }
 
 // CallPlugin runs a command of a plugin, named by its name or an alias. The answer's data is an api.PluginResult. A
-// command that failed is an answer too, with another status than ok; the error is that of a server that gave none.
+// failed command is an answer too, with another status than ok; an error means that the server gave no answer.
 func (c *Client) CallPlugin(ctx context.Context, name, command string, args []string) (api.Envelope, error) {
 	if args == nil {
 		args = []string{}

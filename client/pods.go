@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// PodFilter narrows a listing of pods. The zero value takes all.
+// PodFilter narrows a listing of pods. The zero value selects all.
 type PodFilter struct {
 	Kind        api.Kind
 	Scope, Name string
@@ -22,7 +22,7 @@ func (f PodFilter) query() url.Values {
 	return queryWith("kind", string(f.Kind), "scope", f.Scope, "name", f.Name, "node", f.Node)
 }
 
-// Pods lists pods, also those that have ended and are kept for inspection.
+// Pods lists pods, also ended ones that are kept for inspection.
 func (c *Client) Pods(ctx context.Context, filter PodFilter) (api.ListResult[api.Pod], error) {
 	return call[api.ListResult[api.Pod]](ctx, c, request{method: http.MethodGet, path: "/v1/pods", query: filter.query()})
 }
@@ -37,13 +37,13 @@ func (c *Client) PodReadiness(ctx context.Context, pod string) (api.PodReadiness
 	return answerOrNot[api.PodReadiness](ctx, c, podPath(pod, "/ready"))
 }
 
-// StopPod stops a pod; with freeze it stays stopped until StartPod, without it it heals again.
+// StopPod stops a pod. With freeze it stays stopped until StartPod; without it Tend replaces it.
 func (c *Client) StopPod(ctx context.Context, pod string, freeze bool) (api.StopResult, error) {
 	return call[api.StopResult](ctx, c, request{method: http.MethodPost, path: podPath(pod, "/stop"),
 		query: queryWith("freeze", flag(freeze))})
 }
 
-// StartPod lets a frozen pod run again.
+// StartPod starts a frozen pod again.
 func (c *Client) StartPod(ctx context.Context, pod string) (api.StopResult, error) {
 	return call[api.StopResult](ctx, c, request{method: http.MethodPost, path: podPath(pod, "/start")})
 }
@@ -56,7 +56,7 @@ func (c *Client) Stats(ctx context.Context, filter PodFilter) (api.ListResult[ap
 
 func podPath(pod, rest string) string { return "/v1/pods/" + url.PathEscape(pod) + rest }
 
-// answerOrNot reads an answer whose body is the same with 200 and with 503.
+// answerOrNot reads an answer whose body has the same type with 200 and with 503.
 func answerOrNot[Out any](ctx context.Context, c *Client, path string) (Out, error) {
 	var out Out
 	target, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path, nil)

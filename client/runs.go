@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Run asks for a run of a job or a cron job.
+// Run requests a run of a job or a cron job.
 func (c *Client) Run(ctx context.Context, target Target) (api.RunResult, error) {
 	return ask[api.RunResult](ctx, c, target, "run")
 }
@@ -23,7 +23,7 @@ func (c *Client) RunOf(ctx context.Context, owner api.Ref, id string) (api.Run, 
 	return call[api.Run](ctx, c, request{method: http.MethodGet, path: runPath(owner, id)})
 }
 
-// AwaitRun reads one run when it has ended, or after a while as it is then: ask again.
+// AwaitRun returns a run once it has ended, or after a while in its present state: call it again.
 func (c *Client) AwaitRun(ctx context.Context, owner api.Ref, id string) (api.Run, error) {
 	return call[api.Run](ctx, c, request{method: http.MethodGet, path: runPath(owner, id),
 		query: queryWith("wait", flag(true))})

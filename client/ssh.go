@@ -25,14 +25,15 @@ func (e *SSHError) Error() string {
 	return fmt.Sprintf("ssh %s: %s", e.Host, e.Said)
 }
 
-// The parts of an ssh address: none of them may look like a flag, or like more than one word to the shell over there.
+// The parts of an ssh address. None of them may look like a flag, or like more than one word to the remote shell.
 var (
 	sshHost = pattern.Lazy(`^[A-Za-z0-9_:][A-Za-z0-9_.:%-]*$`)
 	sshUser = pattern.Lazy(`^[A-Za-z0-9_][A-Za-z0-9_.@-]*$`)
 	sshPath = pattern.Lazy(`^/[A-Za-z0-9_./@+-]+$`)
 )
 
-// sshArgs are the arguments of ssh for an address such as ssh://user@host:22; a path is that of the server's socket.
+// sshArgs returns the arguments of ssh for an address such as ssh://user@host:22; a path is that of the server's
+// socket.
 func sshArgs(address *url.URL) ([]string, error) {
 	host, user := address.Hostname(), address.User.Username()
 	_, password := address.User.Password()
@@ -57,7 +58,8 @@ func sshArgs(address *url.URL) ([]string, error) {
 	return append(args, "dial-stdio"), nil
 }
 
-// sshDialer connects through `ssh HOST tend dial-stdio`: who may log in there may call the server, and no port is open.
+// sshDialer connects through `ssh HOST tend dial-stdio`: users with a login there may call the server, and no port is
+// open.
 func sshDialer(address *url.URL) (func(context.Context, string, string) (net.Conn, error), error) {
 	args, err := sshArgs(address)
 	if err != nil {
@@ -81,7 +83,7 @@ func sshDialer(address *url.URL) (func(context.Context, string, string) (net.Con
 	}, nil
 }
 
-// lingering is the time for which a process that ssh left behind, such as a proxy, may hold its stderr.
+// lingering bounds how long a process that ssh left behind, such as a proxy, may hold its stderr.
 const lingering = time.Second
 
 // sshConn is a connection over the input and output of an ssh.
@@ -96,7 +98,7 @@ type sshConn struct {
 	fault   error
 }
 
-// Read turns the end of an ssh that failed into what it said.
+// Read turns the end of a failed ssh into an SSHError.
 func (c *sshConn) Read(p []byte) (int, error) {
 	n, err := c.out.Read(p)
 	if err == nil || n > 0 {
@@ -109,8 +111,8 @@ func (c *sshConn) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// Write turns the end of an ssh that failed into what it said. Either of Write and Read may notice first; Read learns
-// the cause, since what came before the end must be read first.
+// Write turns the end of a failed ssh into an SSHError. Either of Write and Read may notice the end first; Read learns
+// the cause, since everything before the end must be read first.
 func (c *sshConn) Write(p []byte) (int, error) {
 	n, err := c.in.Write(p)
 	if !errors.Is(err, syscall.EPIPE) && !errors.Is(err, os.ErrClosed) { // closed: Read noticed first
@@ -121,7 +123,7 @@ func (c *sshConn) Write(p []byte) (int, error) {
 		if c.fault != nil {
 			err = c.fault
 		}
-	case <-time.After(2 * lingering): // no reader, or it closed its input and lives
+	case <-time.After(2 * lingering): // nobody reads, or ssh closed its input but runs on
 	}
 	return n, err
 }
@@ -146,7 +148,7 @@ func (c *sshConn) wait() {
 	<-c.ended
 }
 
-// LocalAddr, RemoteAddr and the deadlines are what a net.Conn has; an ssh has none of them.
+// LocalAddr, RemoteAddr and the deadlines implement net.Conn; an ssh process has no addresses and no deadlines.
 func (c *sshConn) LocalAddr() net.Addr { return sshAddr("here") }
 
 // RemoteAddr is the host.

@@ -24,7 +24,7 @@ func (c *Client) Tokens(ctx context.Context) (api.ListResult[api.AccessTokenInfo
 	return call[api.ListResult[api.AccessTokenInfo]](ctx, c, request{method: http.MethodGet, path: "/v1/tokens"})
 }
 
-// RevokeToken ends a token, and what is open with it.
+// RevokeToken revokes a token, and ends the streams opened with it.
 func (c *Client) RevokeToken(ctx context.Context, name string) (api.AccessTokenInfo, error) {
 	return call[api.AccessTokenInfo](ctx, c,
 		request{method: http.MethodDelete, path: "/v1/tokens/" + url.PathEscape(name)})

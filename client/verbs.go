@@ -21,14 +21,14 @@ type Target struct {
 	Name  string
 }
 
-// TargetOf names exactly one object.
+// TargetOf returns the target that names exactly one object.
 func TargetOf(ref api.Ref) Target { return Target(ref) }
 
 func (t Target) query(more ...string) url.Values {
 	return queryWith(append([]string{"kind", string(t.Kind), "scope", t.Scope, "name", t.Name}, more...)...)
 }
 
-// Option changes how a verb goes about its work.
+// Option changes how a verb behaves.
 type Option string
 
 // ForceConflicts takes over the fields that another manager set to another value, instead of being refused.
@@ -37,20 +37,20 @@ const ForceConflicts Option = "force_conflicts"
 // WithConfig has a rollback return to the config of the release too.
 const WithConfig Option = "with_config"
 
-// DryRun has a rollback only say what it would do.
+// DryRun makes a rollback only return what it would do.
 const DryRun Option = "dry_run"
 
-// NoRestart lets a change of a bucket reach containers with their workload's next release or restart alone.
+// NoRestart makes a change of a bucket reach containers only with their workload's next release or restart.
 const NoRestart Option = "no_restart"
 
-// Verb has a verb carried out on an object, with its input as parameters. The API's description lists the verbs; many
-// have typed calls in this package. The parts of a target that are left out are - in the path.
+// Verb calls a verb of an object, with its input as parameters. The API's description lists the verbs; many have typed
+// calls in this package. Omitted parts of a target become - in the path.
 func Verb[Answer any](ctx context.Context, c *Client, target Target, verb string, input url.Values) (Answer, error) {
 	ref := api.Ref{Kind: cmp.Or(target.Kind, "-"), Scope: cmp.Or(target.Scope, "-"), Name: target.Name}
 	return call[Answer](ctx, c, request{method: http.MethodPost, path: objectPath(ref) + "/" + verb, query: input})
 }
 
-// ask is Verb with parameters by name and value; those without a value are left out.
+// ask is Verb with parameters by name and value; empty values are left out.
 func ask[Answer any](ctx context.Context, c *Client, target Target, verb string, pairs ...string) (Answer, error) {
 	return Verb[Answer](ctx, c, target, verb, queryWith(pairs...))
 }
@@ -84,32 +84,32 @@ func (c *Client) SyncNow(ctx context.Context, name string) (api.VerbResult, erro
 	return ask[api.VerbResult](ctx, c, unscoped(api.KindSync, name), "poll")
 }
 
-// Resume ends the pause of a server whose store was restored. unknown says what becomes of containers that the store
-// doesn't know; without it the server refuses where there are any.
+// Resume ends the pause of a server whose store was restored. unknown decides the fate of containers that the store
+// doesn't have; if it is empty and there are any, the server refuses.
 func (c *Client) Resume(ctx context.Context, unknown api.UnknownContainers) (api.ResumeResult, error) {
 	return call[api.ResumeResult](ctx, c, request{method: http.MethodPost, path: "/v1/resume", slow: true,
 		query: queryWith("unknown", string(unknown))})
 }
 
-// Rebootstrap creates one ordinal of a statefulset again, with empty volumes: what they hold is lost.
+// Rebootstrap recreates one ordinal of a statefulset with empty volumes. Their data is lost.
 func (c *Client) Rebootstrap(ctx context.Context, target Target, ordinal int) (api.VerbResult, error) {
 	return ask[api.VerbResult](ctx, c, target, "rebootstrap", "ordinal", strconv.Itoa(ordinal))
 }
 
-// Rollback returns to a release; an empty one is the newest before the current that was good. Config stays as it is,
-// unless WithConfig is given; the answer names what changed.
+// Rollback returns to a release; an empty one means the newest good release before the current one. Config stays as it
+// is, unless WithConfig is given; the answer names the changes.
 func (c *Client) Rollback(
 	ctx context.Context, target Target, release string, options ...Option,
 ) (api.VerbResult, error) {
 	return ask[api.VerbResult](ctx, c, target, "rollback", optional(options, "release", release)...)
 }
 
-// Stop stops all pods of an object; with freeze they stay stopped until Start, without it they heal again.
+// Stop stops all pods of an object. With freeze they stay stopped until Start; without it Tend replaces them.
 func (c *Client) Stop(ctx context.Context, target Target, freeze bool) (api.StopResult, error) {
 	return ask[api.StopResult](ctx, c, target, "stop", "freeze", flag(freeze))
 }
 
-// Start lets all frozen pods of an object run again.
+// Start starts all frozen pods of an object again.
 func (c *Client) Start(ctx context.Context, target Target) (api.StopResult, error) {
 	return ask[api.StopResult](ctx, c, target, "start")
 }
@@ -120,13 +120,14 @@ func (c *Client) Releases(ctx context.Context, target Target) (api.ListResult[ap
 		request{method: http.MethodGet, path: "/v1/releases", query: target.query()})
 }
 
-// ConfigKeys names the keys of a bucket: a scope's with the apps that have keys of their own, or with a name one app's.
+// ConfigKeys returns the keys of a bucket: a scope's, with the apps that have keys of their own, or with a name one
+// app's.
 func (c *Client) ConfigKeys(ctx context.Context, scope, name string) (api.ConfigResult, error) {
 	return call[api.ConfigResult](ctx, c, request{method: http.MethodGet, path: "/v1/config",
 		query: queryWith("scope", scope, "name", name)})
 }
 
-// ConfigValue is one value of a bucket in plain text. The server logs who asked.
+// ConfigValue returns one value of a bucket in plain text. The server logs the caller.
 func (c *Client) ConfigValue(ctx context.Context, scope, name, key string) (string, error) {
 	result, err := call[api.ConfigResult](ctx, c, request{method: http.MethodGet, path: "/v1/config",
 		query: queryWith("scope", scope, "name", name, "key", key)})
@@ -139,7 +140,7 @@ func (c *Client) ConfigValue(ctx context.Context, scope, name, key string) (stri
 	return *result.Value, nil
 }
 
-// SetConfig sets and removes keys of a bucket in one commit. NoRestart leaves what runs alone.
+// SetConfig sets and removes keys of a bucket in one commit. With NoRestart running containers are not restarted.
 func (c *Client) SetConfig(
 	ctx context.Context, scope, name string, change api.ConfigRequest, options ...Option,
 ) (api.ConfigResult, error) {
@@ -194,12 +195,12 @@ func (c *Client) RevokeJoinToken(ctx context.Context, id string) error {
 	return err
 }
 
-// Keys lists the cluster's keys that can be rotated, and how far their rotations have got.
+// Keys lists the cluster's keys that can be rotated, with the progress of their rotations.
 func (c *Client) Keys(ctx context.Context) (api.Keys, error) {
 	return call[api.Keys](ctx, c, request{method: http.MethodGet, path: "/v1/keys"})
 }
 
-// RotateKey begins the rotation of a key; one that is rotated already goes on.
+// RotateKey begins the rotation of a key, or returns the state of a running one.
 func (c *Client) RotateKey(ctx context.Context, name string) (api.Keys, error) {
 	return call[api.Keys](ctx, c, request{method: http.MethodPost, path: "/v1/keys/" + url.PathEscape(name) + "/rotate"})
 }
@@ -209,12 +210,12 @@ func (c *Client) Servers(ctx context.Context) (api.Servers, error) {
 	return call[api.Servers](ctx, c, request{method: http.MethodGet, path: "/v1/servers"})
 }
 
-// RemoveServer takes a server out of the cluster, and returns those that are left.
+// RemoveServer removes a server from the cluster, and returns the remaining ones.
 func (c *Client) RemoveServer(ctx context.Context, name string) (api.Servers, error) {
 	return call[api.Servers](ctx, c, request{method: http.MethodDelete, path: "/v1/servers/" + url.PathEscape(name)})
 }
 
-// SetAvailability says what a node takes: api.NodeActive, api.NodeCordoned or api.NodeDrained.
+// SetAvailability sets whether a node accepts pods: api.NodeActive, api.NodeCordoned or api.NodeDrained.
 func (c *Client) SetAvailability(
 	ctx context.Context, node, availability string, forceConflicts bool,
 ) (api.VerbResult, error) {
@@ -222,28 +223,28 @@ func (c *Client) SetAvailability(
 		"availability", availability, "force_conflicts", flag(forceConflicts))
 }
 
-// Rebalance moves pods of deployments so that the nodes are level: of one deployment, of a scope, or of all. A dry run
-// only plans.
+// Rebalance moves pods to level the nodes: the pods of one deployment, of a scope, or of all deployments. A dry run only
+// plans.
 func (c *Client) Rebalance(ctx context.Context, scope, name string, dryRun bool) (api.RebalanceResult, error) {
 	return call[api.RebalanceResult](ctx, c, request{method: http.MethodPost, path: "/v1/rebalance",
 		query: queryWith("scope", scope, "name", name, "dry_run", flag(dryRun))})
 }
 
-// ConfirmNodeDown says that a silent node is off, so that its pods are replaced at once. A dry run only says what
-// becomes of them.
+// ConfirmNodeDown confirms that a silent node is off, so that its pods are replaced at once. A dry run only returns
+// what would become of them.
 func (c *Client) ConfirmNodeDown(ctx context.Context, node string, dryRun bool) (api.NodeDownResult, error) {
 	return ask[api.NodeDownResult](ctx, c, unscoped(api.KindNode, node), "down", "dry_run", flag(dryRun))
 }
 
 // RemoveOptions configures the removal of a node.
 type RemoveOptions struct {
-	// Force takes out a node that answers, too: it is cut off at once.
+	// Force also removes a node that answers: it is disconnected at once.
 	Force bool
-	// DryRun only says what becomes of its pods and their data.
+	// DryRun only returns what would become of its pods and their data.
 	DryRun bool
 }
 
-// RemoveNode takes a silent node out of the cluster.
+// RemoveNode removes a silent node from the cluster.
 func (c *Client) RemoveNode(ctx context.Context, node string, o RemoveOptions) (api.NodeDownResult, error) {
 	return call[api.NodeDownResult](ctx, c, request{method: http.MethodDelete, path: "/v1/nodes/" + url.PathEscape(node),
 		query: queryWith("force", flag(o.Force), "dry_run", flag(o.DryRun))})
@@ -254,8 +255,7 @@ func (c *Client) Version(ctx context.Context) (api.Version, error) {
 	return call[api.Version](ctx, c, request{method: http.MethodGet, path: "/version"})
 }
 
-// Readiness returns whether the server is ready, and if not what it waits for. It returns no error because the server
-// isn't.
+// Readiness returns whether the server is ready, and if not the reasons. A server that isn't ready is not an error.
 func (c *Client) Readiness(ctx context.Context) (api.Readiness, error) {
 	return answerOrNot[api.Readiness](ctx, c, "/readyz")
 }

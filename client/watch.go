@@ -13,7 +13,7 @@ import (
 // WatchOptions selects the objects to watch.
 type WatchOptions struct {
 	ObjectFilter
-	// Since is the revision to go on from (a ListResult's or a WatchEvent's). 0 begins with every object there is.
+	// Since is the revision to continue from (a ListResult's or a WatchEvent's). 0 begins with every existing object.
 	Since int64
 	// Silence is the time without a sign of life after which the stream is opened again. Default 1 min.
 	Silence time.Duration
@@ -51,8 +51,8 @@ func (w *Watch) Next() (api.WatchEvent, error) {
 	return persist(w.ctx, w.step, func(e api.WatchEvent) bool { return e.Type != api.WatchBookmark })
 }
 
-// persist calls step until it returns an item that is wanted. A failure is tried again after a backoff, unless the
-// server refused or ctx has ended.
+// persist calls step until it returns a wanted item. It retries a failure after a backoff, unless the server refused or
+// ctx has ended.
 func persist[T any](ctx context.Context, step func() (T, error), wanted func(T) bool) (T, error) {
 	var none T
 	for backoff := firstBackoff; ; {
@@ -77,7 +77,7 @@ func persist[T any](ctx context.Context, step func() (T, error), wanted func(T) 
 	}
 }
 
-// step reads one event, connecting where that is needed. After an error there is no connection.
+// step reads one event, and connects first if there is no connection. After an error there is none.
 func (w *Watch) step() (event api.WatchEvent, err error) {
 	defer func() {
 		if err != nil && w.stream != nil {

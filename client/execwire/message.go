@@ -19,7 +19,7 @@ const Protocol = "v1.exec.tend.dev"
 // MaxMessage is the most bytes that a message may have. Those that this package writes for a stream are smaller.
 const MaxMessage = 1 << 20
 
-// part is the number of bytes of a stream that one message takes.
+// part is the maximal number of bytes of a stream in one message.
 const part = 32 << 10
 
 // Stream is the first byte of a binary message.
@@ -48,12 +48,12 @@ type Size struct {
 	Height int `json:"height"`
 }
 
-// Status says how a command ended.
+// Status is the end of a command: its exit code.
 type Status struct {
 	Code int `json:"code"`
 }
 
-// Conn carries messages. *websocket.Conn is one.
+// Conn carries messages. *websocket.Conn implements it.
 type Conn interface {
 	// Reader returns the next message, to be read whole. Where ctx ends first, the connection ends.
 	Reader(ctx context.Context) (websocket.MessageType, io.Reader, error)
@@ -65,8 +65,8 @@ type Conn interface {
 var ErrMalformed = errors.New("not a message of " + Protocol)
 
 // Receive returns the next message: either a Control, or bytes of a stream, which are in buffer and so valid until its
-// next use. It returns ErrMalformed for a message of another form, and io.ErrUnexpectedEOF where the connection ended:
-// the end of a command is a message.
+// next use. It returns ErrMalformed for any other message, and io.ErrUnexpectedEOF if the connection ended: the end of
+// a command is a message.
 func Receive(
 	ctx context.Context, conn Conn, buffer *bytes.Buffer,
 ) (control *Control, stream Stream, data []byte, err error) {
@@ -122,8 +122,8 @@ type writer func([]byte) (int, error)
 // Write implements io.Writer.
 func (w writer) Write(p []byte) (int, error) { return w(p) }
 
-// Output hands on what a command writes, and returns its exit code. Nil writers take nothing. It returns the server's
-// *api.Problem, the error of a writer, or why the connection was cut.
+// Output passes a command's output to the writers, and returns its exit code. Nil writers discard. It returns the
+// server's *api.Problem, the error of a writer, or the reason why the connection was cut.
 func Output(ctx context.Context, conn Conn, stdout, stderr io.Writer) (int, error) {
 	var buffer bytes.Buffer
 	for {
