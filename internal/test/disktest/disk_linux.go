@@ -21,7 +21,7 @@ const (
 
 // Disk is an ext4 file system.
 type Disk struct {
-	// Folder is where it is mounted.
+	// Folder is the mount point.
 	Folder string
 
 	t      testing.TB
@@ -62,7 +62,7 @@ func (d *Disk) Freeze() {
 	d.control(fiFreeze)
 }
 
-// Thaw lets writes that wait go on.
+// Thaw lets blocked writes continue.
 func (d *Disk) Thaw() {
 	if d.frozen.Swap(false) {
 		d.control(fiThaw)
@@ -81,7 +81,7 @@ func (d *Disk) control(request uintptr) {
 	}
 }
 
-// Fill takes all space that is left, to the last byte, until free is called.
+// Fill takes all free space, to the last byte, until free is called.
 func (d *Disk) Fill() (free func()) {
 	d.t.Helper()
 	path := filepath.Join(d.Folder, "filler")

@@ -11,7 +11,7 @@ import (
 const (
 	// EnvCrash is "<point>" or "<point>:<n>": kill the process at the n-th hit of the point.
 	EnvCrash = "TEND_FAULT"
-	// EnvTrace names a file to which every point that is hit is appended, one per line.
+	// EnvTrace names a file to which the name of every hit point is appended, one per line.
 	EnvTrace = "TEND_FAULT_TRACE"
 )
 

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Options set what happens at the points. With the zero value every call passes.
+// Options configure the points. With the zero value every call passes.
 type Options struct {
 	// Crash is the name of the point to crash at. Empty means no crash.
 	Crash string
@@ -16,8 +16,8 @@ type Options struct {
 	Trace func(name string)
 	// CrashWhen is called at every point before the crash. The server crashes if it returns true. It must not hit a point.
 	CrashWhen func(name string) bool
-	// Kill ends the process and doesn't return. Default: the process goes on, and the decorators simulate the crash by
-	// letting nothing through any more.
+	// Kill ends the process and doesn't return. Default: the process continues, and the decorators simulate the crash by
+	// refusing every call.
 	Kill func()
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // Runtime adds points before and after every call of a runtime, including reads, since an agent acts on them. Close
-// always reaches the runtime: the machine closes what a dead process held open.
+// always reaches the runtime: the machine closes the files of a dead process.
 func (p *Points) Runtime(inner runtime.Runtime) runtime.Runtime {
 	if p == nil {
 		return inner

@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// Store adds the points to a store. Close always reaches the store: the machine closes what a dead process held open.
+// Store adds the points to a store. Close always reaches the store: the machine closes the files of a dead process.
 func (p *Points) Store(inner store.Store) store.Store {
 	if p == nil {
 		return inner

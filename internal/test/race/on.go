@@ -2,5 +2,5 @@
 
 package race
 
-// Few is the number of cases of which one is tried.
+// Few is the divisor for tests with many cases: one case in Few is tried.
 const Few = 8

@@ -8,12 +8,12 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// fits: a container that takes a place in a restored store, where releases may have the numbers of others, is one that
-// the release of the place makes. Its task was known before, with the release it was made from.
+// fits: a container adopted into a restored store was made from the release of its new task. Releases of that store may
+// have the numbers of others; the container's former task is known, with the release it was made from.
 func (a *archive) fits(made taskRecord, task api.Task) {
 	release, known := a.releases[records.ReleaseKey(task.Owner(), task.Release)]
 	if !known {
-		return // it goes with its object
+		return // the task is deleted with its object
 	}
 	var was, is api.DeploymentSpec
 	decode(made.release.Spec, &was)

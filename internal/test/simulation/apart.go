@@ -20,11 +20,10 @@ import (
 	"tend.dev/tend/internal/test/fault"
 )
 
-// In some worlds agents are processes of their own, which reach the server over a cable each: one, or three with
-// machines of their own. They die by themselves, their cables are cut or pass nothing on, their machines lose power;
-// all the sentences of the oracle hold there too.
+// In some worlds agents are separate processes, each connected to the server by a cable: one, or three with machines of
+// their own. Agents crash, cables are cut or stall, machines lose power. The oracle's rules hold in these worlds too.
 
-// machines is the number of agents that are processes of their own.
+// machines returns the number of agents that are separate processes.
 func (w *World) machines() int {
 	if w.shared() {
 		return 3
@@ -38,16 +37,16 @@ func (w *World) machines() int {
 	return 0
 }
 
-// apart reports whether agents are processes of their own, several whether they have machines of their own.
+// apart reports whether agents are separate processes, several whether they have machines of their own.
 func (w *World) apart() bool   { return w.machines() > 0 }
 func (w *World) several() bool { return w.machines() > 1 }
 
-// machine is a machine with an agent, in its present life.
+// machine is a machine with an agent, between two restarts.
 type machine struct {
 	w     *World
 	node  string
 	cable *cable
-	// off says that it has no power.
+	// off is set while the machine has no power.
 	off atomic.Bool
 
 	edge   *edge
@@ -57,7 +56,7 @@ type machine struct {
 	err    error // valid once done is closed
 }
 
-// settle gives the world its machines, with no agent yet.
+// settleMachines creates the world's machines, without agents.
 func (w *World) settleMachines() {
 	for n := range w.machines() {
 		w.agents = append(w.agents, &machine{w: w, node: fmt.Sprintf("n%d", n+1), cable: newCable()})
@@ -105,13 +104,13 @@ func (m *machine) start() {
 	}()
 }
 
-// joinToken returns what the agent joins with; empty once it has.
+// joinToken returns the token with which the agent joins, or "" once it has joined.
 func (m *machine) joinToken(ctx context.Context) string {
 	for ctx.Err() == nil {
 		if _, err := os.Stat(filepath.Join(m.root(), "joined")); !errors.Is(err, fs.ErrNotExist) {
 			return ""
 		}
-		if !m.w.unmounted.Load() { // no machine joins a server that has lost its store
+		if !m.w.unmounted.Load() { // no machine joins a server whose store is not mounted
 			if token, err := m.w.client.JoinToken(ctx, api.JoinTokenRequest{Role: api.JoinAsIngress, Uses: 1000}); err == nil &&
 				!m.w.unmounted.Load() {
 				return token.Token
@@ -131,7 +130,7 @@ func (m *machine) stop(atOnce bool) {
 	<-m.done
 }
 
-// revive starts the agent again where it has ended.
+// revive restarts the agent if it has ended.
 func (m *machine) revive() {
 	select {
 	case <-m.done:
@@ -147,7 +146,8 @@ func (m *machine) revive() {
 	m.start()
 }
 
-// agentDone is closed when the process of an agent has ended; nil if there is no such agent, or its machine is off.
+// agentDone returns a channel that is closed when an agent's process has ended; nil if there is no such agent, or its
+// machine is off.
 func (w *World) agentDone(n int) <-chan struct{} {
 	if n >= len(w.agents) || w.agents[n].off.Load() {
 		return nil
@@ -163,7 +163,7 @@ func (w *World) nodeEdge() *edge {
 	return w.server.edge
 }
 
-// mishap lets something happen to an agent's process, its cable or its machine after some steps of an apart world.
+// mishap causes a fault of an agent's process, its cable or its machine after some steps of an apart world.
 func (w *World) mishap(step int) {
 	if len(w.agents) == 0 {
 		return
@@ -219,7 +219,7 @@ func (w *World) faultf(format string, args ...any) {
 	w.storyf(format, args...)
 }
 
-// machine returns the one of a name; nil if there is none with an agent.
+// machine returns the machine with a name; nil if it doesn't exist or has no agent.
 func (w *World) machine(name string) *machine {
 	for _, m := range w.agents {
 		if m.node == name {

@@ -12,8 +12,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// archive remembers what was ever committed about tasks, with the release each was made from at the instant it was
-// made.
+// archive records every commit about tasks, with the release from which each task was made.
 type archive struct {
 	w        *World
 	mu       sync.Mutex
@@ -25,7 +24,7 @@ type archive struct {
 	leases   map[store.LeaseID]string
 	renewed  map[store.LeaseID]time.Time
 	beats    map[string]time.Time // by node: the last heartbeat
-	unheard  map[string]time.Time // by node: since when its heartbeat's key says that beats are missing
+	unheard  map[string]time.Time // by node: the time since which its heartbeat record reports missing beats
 	given    map[string]bool      // runs that were given up with their node, by key
 	runs     int                  // made by hand
 	said     said
@@ -35,7 +34,7 @@ type archive struct {
 type identity struct {
 	uid     string
 	created int64
-	// exclusive says that its newest manifest lets no two runs overlap.
+	// exclusive is set if the newest manifest forbids overlapping runs.
 	exclusive bool
 }
 
@@ -45,9 +44,9 @@ type taskRecord struct {
 	release api.Release
 	known   bool // the release was in the store
 	owner   string
-	// exclusive says that it may not overlap with another run.
+	// exclusive is set if the run must not overlap with another one.
 	exclusive bool
-	// silent are the nodes that may count as lost, or are said to be off, when it was made.
+	// silent holds the nodes that could count as lost, or that a person confirmed as down, when the task was made.
 	silent map[string]bool
 }
 
@@ -59,8 +58,8 @@ func newArchive(w *World) *archive {
 		said: said{off: map[string]bool{}, wrong: map[string]time.Time{}}}
 }
 
-// commit applies a transaction by apply, and takes it in. Nobody reads in between: an agent may act on it before its
-// writer has the answer.
+// commit applies a transaction by apply, and records it. No one reads in between: an agent may act on the commit before
+// its writer has the answer.
 func (a *archive) commit(txn store.Txn, apply func() (int64, error)) (int64, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -73,7 +72,7 @@ func (a *archive) commit(txn store.Txn, apply func() (int64, error)) (int64, err
 
 func (a *archive) applied(txn store.Txn, revision int64) {
 	a.said.commit(a.w, txn)
-	for _, op := range txn.Do { // what tasks refer to comes first
+	for _, op := range txn.Do { // first the records that tasks refer to
 		switch {
 		case strings.HasPrefix(op.Key, records.ReleasesPrefix):
 			a.release(op, revision)
@@ -87,7 +86,7 @@ func (a *archive) applied(txn store.Txn, revision int64) {
 		case strings.HasPrefix(op.Key, records.AlivePrefix):
 			node, beat := strings.TrimPrefix(op.Key, records.AlivePrefix), records.HeartbeatOf(op.Value)
 			if a.missed(node, beat); !beat.Last.IsZero() {
-				continue // it says that beats are missing
+				continue // the heartbeat reports missing beats
 			}
 			a.leases[op.Lease] = node
 			if at := a.renewed[op.Lease]; at.After(a.beats[node]) { // the commit may be late
@@ -150,7 +149,7 @@ func (a *archive) task(op store.Op) {
 	}
 }
 
-// stays reports a pod that is given up since its node is silent, where no other node could take its place, or too
+// stays reports a pod that is given up because of its silent node although no other node could take its place, or too
 // early.
 func (a *archive) stays(task api.Task) {
 	if task.Class != api.ClassKeep || task.Reason != api.ReasonNodeLost || task.Desired != api.DesiredShutdown {
@@ -159,10 +158,10 @@ func (a *archive) stays(task api.Task) {
 	if !a.w.several() {
 		a.w.fail("pod %s was given up for its node, and there is no other", task.ContainerName())
 	}
-	a.late("pod "+task.ContainerName(), task.ID, task.After) // it may wait for one that is lost
+	a.late("pod "+task.ContainerName(), task.ID, task.After) // it may wait for a lost one
 }
 
-// late: what is given up with its node is so only after the node was silent for as long as is said.
+// late: a pod is given up with its node only after the node was silent for the declared time.
 func (a *archive) late(what string, tasks ...string) {
 	for _, task := range tasks {
 		if node := a.nodes[task]; node != "" && a.silent(node) {
@@ -187,8 +186,8 @@ func (a *archive) silentNodes() map[string]bool {
 	return out
 }
 
-// mayOverlap reports whether a run was made while the node of another one, which isn't its own, was silent: the other
-// is stopped when its node returns.
+// mayOverlap reports whether a run was made while the node of another run was silent: that run is stopped when its node
+// returns.
 func (a *archive) mayOverlap(other, made string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -196,21 +195,21 @@ func (a *archive) mayOverlap(other, made string) bool {
 	return node != a.nodes[made] && a.tasks[made].silent[node]
 }
 
-// lost: what runs once is given up for lost only with its node.
+// lost: a run is given up as lost only with its node.
 func (a *archive) lost(what, task string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.late(what, task)
 }
 
-// hasty: who takes the controllers over when a node is silent already waits for as long as is said before it gives up
-// what is there.
+// hasty: a server that takes over the controllers while a node is silent waits for the full declared time before it
+// gives up the node's pods.
 func (a *archive) hasty(node string) bool {
 	began := a.w.terms.began()
 	return a.w.shared() && began.Sub(a.beats[node]) >= nodeTimeout && time.Since(began) < nodeTimeout-time.Second
 }
 
-// grant notes a new lease. Another store may have had one of its number.
+// grant records a new lease. Another store may have had a lease with that number.
 func (a *archive) grant(lease store.LeaseID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -260,7 +259,7 @@ func (a *archive) scheduledSince(ref api.Ref, since time.Time) bool {
 	return a.last[ref].After(since)
 }
 
-// clone copies what is known.
+// clone returns a copy of the archive.
 func (a *archive) clone() *archive {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -268,7 +267,7 @@ func (a *archive) clone() *archive {
 		nodes: maps.Clone(a.nodes)}
 }
 
-// restore goes back to a copy. Tasks that came later stay known: their containers may still run.
+// restore replaces the archive by a copy. Later tasks stay known: their containers may still run.
 func (a *archive) restore(from *archive) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -290,5 +289,5 @@ func (a *archive) manualRuns() int {
 	return a.runs
 }
 
-// decode reads what Tend wrote; what can't be read shows as an empty record, which no oracle accepts.
+// decode decodes a record of Tend's; an invalid one becomes an empty record, which no oracle accepts.
 func decode(value []byte, into any) { _ = json.Unmarshal(value, into) }

@@ -19,8 +19,9 @@ import (
 	"tend.dev/tend/internal/test/fault"
 )
 
-// In some worlds two or three servers have the store, and three machines use whichever answers. A server dies, stops,
-// is slow, or is cut off from the store; one that has led learns late that it doesn't any more. People ask any of them.
+// In some worlds two or three servers share the store, and three machines use any server that answers. A server
+// crashes, stops, is slow, or is cut off from the store; a former leader learns late that it lost the lead. People call
+// any of them.
 
 // servers is the number of servers in a world.
 func (w *World) servers() int {
@@ -36,27 +37,27 @@ func (w *World) servers() int {
 // shared reports whether several servers have the store.
 func (w *World) shared() bool { return w.servers() > 1 }
 
-// addressOf is where agents reach a server. Nothing listens there: cables lead to it.
+// addressOf returns the address at which agents dial a server. Nothing listens there: cables connect to it.
 func addressOf(number int) *net.TCPAddr {
 	return &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(number+1)), Port: 1}
 }
 
 func serverName(number int) string { return fmt.Sprintf("tend-%d", number) }
 
-// standby is a server beside the first one, through all its lives.
+// standby is a server beside the first one, across all its restarts.
 type standby struct {
 	w      *World
 	number int // from 1
 	root   string
 	life   *server
-	// off says that it isn't started again yet.
+	// off is set until the server is started again.
 	off   atomic.Bool
 	reach reach
 	// listener is where people reach it.
 	listener atomic.Pointer[pipe]
 }
 
-// standbys are the servers beside the first one, once they were made.
+// standbys returns the servers beside the first one, or nil until they are made.
 func (w *World) standbys() []*standby {
 	if all := w.beside.Load(); all != nil {
 		return *all
@@ -66,7 +67,7 @@ func (w *World) standbys() []*standby {
 
 func (w *World) besideRoot(number int) string { return fmt.Sprintf("%s-beside-%d", w.root, number) }
 
-// foundBeside makes the other servers once the first has founded the cluster: they get the cluster's key, and the same
+// foundBeside makes the other servers once the first has created the cluster: they get the cluster's key, and the same
 // files.
 func (w *World) foundBeside() {
 	key, err := os.ReadFile(filepath.Join(w.root, "secret.key"))
@@ -141,7 +142,8 @@ func (b *standby) stop(atOnce bool) {
 	b.life.close()
 }
 
-// besideDied is closed when one of the other servers has ended; nil if there is none, or it is to be off.
+// besideDied returns a channel that is closed when one of the other servers has ended; nil if there is none, or it is
+// meant to be off.
 func (w *World) besideDied(n int) <-chan struct{} {
 	all := w.standbys()
 	if n >= len(all) || all[n].off.Load() {
@@ -176,7 +178,7 @@ func (w *World) healServers() {
 	}
 }
 
-// dialAny connects to one of the servers that live: each in turn, and the next one where it doesn't answer.
+// dialAny connects to one of the running servers: each in turn, and the next one if it doesn't answer.
 func (w *World) dialAny(ctx context.Context) (conn net.Conn, err error) {
 	all := []*pipe{w.listener.Load()}
 	for _, b := range w.standbys() {
@@ -194,7 +196,7 @@ func (w *World) dialAny(ctx context.Context) (conn net.Conn, err error) {
 	return conn, err
 }
 
-// besideMishap lets something happen to the servers after some steps of a world that has several.
+// besideMishap causes a fault of the servers after some steps of a world with several.
 func (w *World) besideMishap(step int) {
 	switch all := w.standbys(); {
 	case !w.shared():
@@ -207,7 +209,7 @@ func (w *World) besideMishap(step int) {
 	}
 }
 
-// mishapOfTwo lets something happen to one of two servers, or to both.
+// mishapOfTwo causes a fault of one of two servers, or of both.
 func (w *World) mishapOfTwo(b *standby, random *rand.Rand) {
 	d, what := span(random, 40*time.Second), random.IntN(24)
 	for range 2 {

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// cable is the network between the agent and whichever server lives. Like a kernel's sockets it takes bytes without
-// making their sender wait. Create it with newCable.
+// cable is the network between the agent and the running server. Like a kernel's socket it buffers bytes without
+// blocking the sender. Create it with newCable.
 type cable struct {
 	mu      sync.Mutex
 	moved   *sync.Cond       // whenever anything below changes
 	servers map[string]*pipe // by address
 	broken  bool
-	held    bool // nothing is passed on
+	held    bool // nothing is delivered
 	conns   map[*cabled]bool
 }
 
@@ -66,7 +66,7 @@ func (c *cable) cut() {
 	}
 }
 
-// hold passes nothing on until the cable is repaired; connections stay open.
+// hold stops delivery until the cable is repaired; connections stay open.
 func (c *cable) hold() { c.set(false, true) }
 
 func (c *cable) repair() { c.set(false, false) }
@@ -83,13 +83,13 @@ type cabled struct {
 	net.Conn // to the server
 	cable    *cable
 
-	// in and out are the bytes on their way, to the agent and to the server; err is why no more come in.
+	// in and out are the bytes in transit, to the agent and to the server; err is the reason why no more arrive.
 	in, out []byte
 	err     error
 	closed  bool
 }
 
-// receive takes what the server sends.
+// receive reads the bytes that the server sends.
 func (c *cabled) receive() {
 	buffer := make([]byte, 16<<10)
 	for {
@@ -104,7 +104,7 @@ func (c *cabled) receive() {
 	}
 }
 
-// deliver gives the server what the agent sends.
+// deliver writes the agent's bytes to the server.
 func (c *cabled) deliver() {
 	for {
 		c.cable.mu.Lock()
@@ -165,7 +165,7 @@ func (c *cabled) Close() error {
 	return c.Conn.Close()
 }
 
-// SetDeadline implements net.Conn: nothing in the agent depends on it.
+// SetDeadline implements net.Conn as a no-op: the agent doesn't depend on deadlines.
 func (c *cabled) SetDeadline(time.Time) error { return nil }
 
 // SetReadDeadline implements net.Conn as SetDeadline does.

@@ -12,7 +12,7 @@ import (
 
 const scope = "prod"
 
-// cast are the objects a world is about. swap is a deployment at one time and a statefulset at another.
+// cast are the objects of a world. swap is sometimes a deployment and sometimes a statefulset.
 var cast = []api.Ref{
 	{Kind: api.KindDeployment, Scope: scope, Name: "web"},
 	{Kind: api.KindDeployment, Scope: scope, Name: "api"},
@@ -23,7 +23,7 @@ var cast = []api.Ref{
 	{Kind: api.KindCronJob, Scope: scope, Name: "tick"},
 }
 
-// files is the asset that others mount; served are the workloads behind an ingress of their name.
+// files is the asset that others mount; served are the workloads behind an ingress of the same name.
 var (
 	files  = api.Ref{Kind: api.KindAsset, Scope: scope, Name: "files"}
 	served = []string{"web", "api"}
@@ -33,7 +33,7 @@ func anyOf[T any](random *rand.Rand, from []T) T { return from[random.IntN(len(f
 
 func chance(random *rand.Rand, of int) bool { return random.IntN(of) == 0 }
 
-// manifest is one of the many forms of an object. A sound one can be rolled out.
+// manifest returns one of the many variants of an object. With sound it can be rolled out.
 func manifest(random *rand.Rand, ref api.Ref, sound bool) api.Object {
 	switch {
 	case ref.Kind.HasSlots():
@@ -71,7 +71,7 @@ func workload(random *rand.Rand, ref api.Ref, sound bool) api.DeploymentSpec {
 	if chance(random, 3) {
 		spec.Probes = &api.Probes{Readiness: readiness()}
 	}
-	if chance(random, 8) { // two may want the same
+	if chance(random, 8) { // two workloads may claim the same port
 		spec.Ports = []string{anyOf(random, []string{"18080", "18081"}) + ":8080"}
 	}
 	if chance(random, 4) {

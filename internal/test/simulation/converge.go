@@ -14,14 +14,14 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// How long the world may take once nothing goes wrong any more, in virtual time: to come to rest, and to roll out what
-// people correct.
+// Bounds in virtual time once all faults have ended: for the world to come to rest, and to roll out the corrections of
+// people.
 const (
 	restTime    = 15 * time.Minute
 	correctTime = 15 * time.Minute
 )
 
-// converge ends all faults and demands that the world becomes what is declared, and then does nothing.
+// converge ends all faults and requires that the world reaches the declared state, and then does nothing.
 func (w *World) converge() {
 	w.storyf("-- all faults end")
 	w.calmDown()
@@ -44,8 +44,8 @@ func (w *World) converge() {
 	w.rests()
 }
 
-// backTime is the time that an agent has, after its cable is whole again, to connect (up to 7.5 s after the last try)
-// and to stop what was stopped meanwhile.
+// backTime is the time that an agent has, after its cable is repaired, to connect (up to 7.5 s after the last attempt)
+// and to stop the containers whose stop was requested meanwhile.
 const backTime = 20 * time.Second
 
 func (w *World) calmDown() {
@@ -70,8 +70,8 @@ func (w *World) calmDown() {
 	w.readAll()
 }
 
-// suspend keeps cron jobs from running on, so that the world can come to rest, starts what people stopped, and sets a
-// key that all have, so that no environment is one that a rollback pinned.
+// suspend pauses cron jobs, so that the world can come to rest, starts frozen pods, and sets a key in every bucket, so
+// that no environment stays pinned by a rollback.
 func (w *World) suspend() {
 	w.calm()
 	for _, object := range w.declaredObjects() {
@@ -98,7 +98,7 @@ func (w *World) calm() {
 // never is a schedule that isn't due during a run.
 const never = "0 0 29 2 *"
 
-// insist applies an object until that is done.
+// insist applies an object, and retries until it is applied.
 func (w *World) insist(object api.Object) {
 	for range 20 {
 		if w.askNow(object.Ref(), applied(object), w.applying(object)) {
@@ -109,7 +109,7 @@ func (w *World) insist(object api.Object) {
 	w.fail("%s can't be applied although nothing is wrong", object.Ref())
 }
 
-// await lets time pass until there is nothing left of something, twice in a row.
+// await lets time pass until left returns nothing twice in a row.
 func (w *World) await(limit time.Duration, left func() []string) {
 	clean := 0
 	for end := time.Now().Add(limit); time.Now().Before(end) && !w.failed(); {
@@ -123,8 +123,8 @@ func (w *World) await(limit time.Duration, left func() []string) {
 	}
 }
 
-// unsettled are the objects that are neither as declared nor said to be in trouble. A run goes on whatever is said of
-// the one before.
+// unsettled returns the objects that are neither in the declared state nor reported as failed. A run continues whatever
+// the previous one's outcome is.
 func (w *World) unsettled() []string {
 	var out []string
 	for _, object := range w.declaredObjects() {
@@ -139,8 +139,8 @@ func (w *World) unsettled() []string {
 	return out
 }
 
-// heldBack are the nodes that get no pods yet, since they were lost again and again: what is rolled out meanwhile may
-// miss its deadline.
+// heldBack returns the nodes that get no pods yet, because they were lost repeatedly: a rollout there may miss its
+// deadline.
 func (w *World) heldBack() []string {
 	page, err := w.store.List(context.Background(), records.LossesPrefix, store.ListOptions{})
 	if err != nil {
@@ -156,8 +156,8 @@ func (w *World) heldBack() []string {
 	return out
 }
 
-// correct applies a sound manifest where Tend said that something is wrong. Where it said that all is well, or nothing,
-// all must be well.
+// correct applies a sound manifest for each object that Tend reports as failed. All others must be in the declared
+// state.
 func (w *World) correct() {
 	random := rand.New(rand.NewPCG(w.opts.Seed, 3<<32))
 	for _, object := range w.declaredObjects() {
@@ -180,7 +180,7 @@ func (w *World) correct() {
 // pinned reports whether a rollback chose the image, environment and files of an object, until its next manifest.
 func pinned(object api.Object) bool { return object.Metadata.Stamps[api.StampRollback] != "" }
 
-// amiss returns what differs, and what isn't said to be well.
+// amiss returns the differences from the declared state, and the objects that aren't reported as ready.
 func (w *World) amiss() []string {
 	out := slices.Concat(w.differences(), w.remaining(), w.closedPorts())
 	for _, object := range w.declaredObjects() {
@@ -198,7 +198,7 @@ func (w *World) sound(random *rand.Rand, object api.Object) api.Object {
 	decode(next.Spec, &fields)
 	fields["env"] = map[string]string{"CORRECTED": w.people.fresh()}
 	for _, field := range []string{"volumes", "secret_files", "ports"} {
-		// the asset may be gone, a key not set, a port taken
+		// the asset may be deleted, a key unset, a port occupied
 		delete(fields, field)
 	}
 	if object.Kind == api.KindCronJob {
@@ -228,7 +228,7 @@ func (w *World) verdict(ref api.Ref) verdict {
 	return silent
 }
 
-// said are an object's conditions, and whether they are about its newest manifest.
+// said returns an object's conditions, and whether they are about its newest manifest.
 func (w *World) said(ref api.Ref) (conditions []api.Condition, current bool) {
 	object := w.statusOf(ref)
 	var status struct {
@@ -239,7 +239,7 @@ func (w *World) said(ref api.Ref) (conditions []api.Condition, current bool) {
 	return status.Conditions, status.ObservedRevision >= object.Metadata.Revision
 }
 
-// statusOf is an object as Tend shows it; empty where it shows none.
+// statusOf returns an object as Tend shows it, or the zero value.
 func (w *World) statusOf(ref api.Ref) api.Object {
 	ctx, cancel := context.WithTimeout(context.Background(), short)
 	defer cancel()
@@ -261,7 +261,7 @@ func (w *World) declaredObjects() []api.Object {
 	return out
 }
 
-// readAll reads what is declared of every object into the history.
+// readAll reads the declared state of every object into the history.
 func (w *World) readAll() {
 	found := map[api.Ref]declared{}
 	for _, object := range w.declaredObjects() {

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// backup is a copy of the store, and what the world knew at the time.
+// backup is a copy of the store, with the world's records at that time.
 type backup struct {
 	store    *memory.Store
 	archive  *archive
@@ -18,16 +18,16 @@ type backup struct {
 	revision int64
 }
 
-// oldEnough is the age from which a copy of the store is recognised as one: the server writes down how far it got every
-// five seconds.
+// oldEnough is the age from which the server recognizes a copy of the store as old: it stores its progress every five
+// seconds.
 const oldEnough = 10 * time.Second
 
 // backUp copies the store.
 func backUp(w *World, _ *rand.Rand) {
 	if _, err := w.store.Get(context.Background(), records.ClusterKey); err != nil {
-		return // nothing is founded yet
+		return // there is no cluster yet
 	}
-	for _, m := range w.agents { // a copy that doesn't know a machine waits for none of its containers
+	for _, m := range w.agents { // skip a copy that lacks a machine: it wouldn't wait for that machine's containers
 		if _, err := w.store.Get(context.Background(), records.NodeKey(m.node)); err != nil {
 			return
 		}
@@ -41,15 +41,15 @@ func backUp(w *World, _ *rand.Rand) {
 	w.copied = &backup{store: w.store.Clone(), archive: w.archive.clone(), at: time.Now(), revision: w.revision()}
 }
 
-// leasesEnd is more writes than there are leases: those of a copy run out in it, which takes it so much further by
-// itself.
+// leasesEnd is more writes than there are leases: the leases of a copy expire in it, which raises its revision by that
+// many.
 const leasesEnd = 10
 
 // resumeTime is more than all faults last.
 const resumeTime = 3 * time.Hour
 
-// restore puts the copy in the place of the store. The server has to see that by itself and stand still until a person
-// resumes it; what was answered since the copy was made is undone by that, as every restore does.
+// restore replaces the store by the copy. The server must detect that and pause until a person resumes it. As with
+// every restore, operations since the copy are undone.
 func restore(w *World, random *rand.Rand) {
 	if w.shared() || w.copied == nil || time.Since(w.copied.at) < oldEnough || w.away.Load() ||
 		!w.weather.calm() || !w.strain.calm() {
@@ -66,7 +66,7 @@ func restore(w *World, random *rand.Rand) {
 	}
 	w.count.faults.Add(1)
 	w.storyf("the server is stopped, and an older copy of the store restored")
-	w.unmounted.Store(true) // what is said meanwhile is lost
+	w.unmounted.Store(true) // answers meanwhile concern a store that is lost
 	w.crashIn.Store(0)
 	w.stop()
 	w.paused.Store(false) // of an earlier restore
@@ -86,7 +86,7 @@ func restore(w *World, random *rand.Rand) {
 	w.resume()
 }
 
-// standsStill: a server that sees an older store takes no word until it is resumed.
+// standsStill: a server that finds an older store refuses every verb until it is resumed.
 func (w *World) standsStill() {
 	w.pass(time.Second)
 	change := api.ConfigRequest{Set: map[string]string{"X": w.people.fresh()}}
@@ -95,7 +95,7 @@ func (w *World) standsStill() {
 	}
 }
 
-// restoreNamesake restores a copy in which an object is another than the one of its name today. Their releases have the
+// restoreNamesake restores a copy in which another object had the name of one that exists now. Their releases have the
 // same numbers.
 func restoreNamesake(w *World, random *rand.Rand) {
 	ref := anySlotted(random)
@@ -113,7 +113,8 @@ func restoreNamesake(w *World, random *rand.Rand) {
 	restore(w, random)
 }
 
-// resume asks until the server goes on. Where the store is another one meanwhile, the word was for that.
+// resume requests a resume until the server is no longer paused. If the store was replaced meanwhile, the request was
+// for the former one.
 func (w *World) resume() {
 	w.paused.Store(true)
 	w.people.wait.Go(func() {
@@ -132,7 +133,7 @@ func (w *World) resumeNow() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), short)
 	defer cancel()
-	w.labs.resumed() // the clock may be set while it is asked, and the answer be lost
+	w.labs.resumed() // the clock may be set during the request, and the answer be lost
 	defer w.labs.resumed()
 	if result, err := w.client.Resume(ctx, api.UnknownStop); err == nil && !w.unmounted.Load() {
 		w.storyf("resumed: %d adopted, %d stopped", len(result.Adopted), len(result.Stopped))

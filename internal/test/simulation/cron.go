@@ -8,11 +8,11 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// cronTime is the time for which a cron job may be silent once the clock is right again: runs due while it was ahead
-// are skipped for an hour at most, and after that those that had begun while it was.
+// cronTime is the longest silence of a cron job once the clock is right again: due times that passed while the clock
+// was ahead are skipped for an hour at most, then the runs that began in that time.
 const cronTime = 100 * time.Minute
 
-// ticks demands that cron jobs go on after the clock was set.
+// ticks requires that cron jobs continue after the clock was set.
 func (w *World) ticks() {
 	began := time.Now()
 	for _, object := range w.declaredObjects() {
@@ -31,15 +31,15 @@ func (w *World) ticks() {
 	}
 }
 
-// missed is the number of due times that a cron job says it has let pass.
+// missed returns the number of due times that a cron job reports as missed.
 func (w *World) missed(ref api.Ref) int {
 	var status struct{ Missed int }
 	decode(w.statusOf(ref).Status, &status)
 	return status.Missed
 }
 
-// clockBehind are the keys of the statuses that still say that the clock was set back, which they take back by
-// themselves.
+// clockBehind returns the keys of the statuses that still report a clock that was set back; Tend clears that report by
+// itself.
 func (w *World) clockBehind() []string {
 	var out []string
 	for _, object := range w.declaredObjects() {

@@ -9,8 +9,9 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// deploy rolls out what can't work onto a deployment that does: it may cost at most a step. It may cost no serving pod
-// if pods start before others stop, else as many as are replaced at once. Then it is corrected.
+// deploy rolls out a broken release onto a working deployment: the damage must be limited to one step of the rollout.
+// It may cost no serving pod if pods start before others stop, else as many as are replaced at once. Then the release
+// is corrected.
 func (w *World) deploy() {
 	random := rand.New(rand.NewPCG(w.opts.Seed, 4<<32))
 	for _, object := range w.declaredObjects() {
@@ -55,7 +56,7 @@ func (w *World) servingOf(ref api.Ref) map[string]string {
 	return out
 }
 
-// unsound is a manifest of a release that never gets good, and how many pods that serve it may cost.
+// unsound returns a manifest of a release that never becomes good, and the number of serving pods that it may cost.
 func (w *World) unsound(random *rand.Rand, object api.Object, replicas int) (unsound api.Object, step int) {
 	tag := anyOf(random, []string{tagCrash, tagUnready, tagDies, tagDies, tagBad})
 	spec := api.DeploymentSpec{

@@ -17,7 +17,8 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// differences says in what the containers there are differ from what is declared, by reading both where they are.
+// differences returns the differences between the existing containers and the declared objects, read from the engine
+// and the store.
 func (w *World) differences() []string {
 	var out []string
 	owned := map[api.Ref]bool{}
@@ -56,7 +57,7 @@ func (w *World) ours() []runtime.Container {
 	})
 }
 
-// differs says in what an object's containers differ from it.
+// differs returns the differences between an object and its containers.
 func (w *World) differs(object api.Object) []string {
 	var out []string
 	running := map[string]runtime.Container{}
@@ -130,7 +131,7 @@ func (w *World) differsIn(ref api.Ref, spec api.DeploymentSpec, c runtime.Contai
 	return out
 }
 
-// bucketsOf opens the buckets an object's environment is made of.
+// bucketsOf decrypts the buckets of an object's environment.
 func (w *World) bucketsOf(ref api.Ref) map[string]string {
 	out := map[string]string{}
 	for _, prefix := range []string{records.ConfigScopePrefix(ref.Scope), records.ConfigAppPrefix(ref.Scope, ref.Name)} {
@@ -205,7 +206,7 @@ func (w *World) unserved(object api.Object, spec api.DeploymentSpec) []string {
 	return nil
 }
 
-// filesExist: what running containers mount is there.
+// filesExist: the files that running containers mount exist.
 func (o *watched) filesExist() {
 	for _, c := range o.w.engine.Containers() {
 		source := mounted(o.w.engine.Spec(c.Name), mountedAt)

@@ -10,13 +10,13 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// A person says of a machine that doesn't answer that it is off: of one without power, and of one that runs on behind a
+// A person confirms that a silent machine is off: for a machine without power, and wrongly for one that runs behind a
 // cut cable. Only in the second case may an ordinal have two live containers, until that machine has answered.
 
-// confirmAfter is when a person says so: what a machine ran counts as lost by then.
+// confirmAfter is the silence after which a person confirms: by then the machine's pods count as lost.
 const confirmAfter = nodeTimeout + 10*time.Second
 
-// confirmDown lets a person say that a machine is off, if it doesn't answer for so long.
+// confirmDown lets a person confirm that a machine is off, if it stays silent for confirmAfter.
 func (w *World) confirmDown(m *machine) {
 	w.people.wait.Go(func() {
 		sleepFor(confirmAfter)
@@ -31,15 +31,15 @@ func (w *World) confirmDown(m *machine) {
 	})
 }
 
-// said holds people's statements about nodes that don't answer.
+// said records people's statements about silent nodes.
 type said struct {
-	// off are the nodes of which a person said that they are off, until they answer.
+	// off holds the nodes that a person confirmed as off, until they answer.
 	off map[string]bool
-	// wrong are those that ran, with when they answered; zero before.
+	// wrong holds those of them that ran, with the time of their answer; zero before.
 	wrong map[string]time.Time
 }
 
-// commit notes what is said of nodes, and which of them answer.
+// commit records confirmations about nodes, and the nodes that answer.
 func (s *said) commit(w *World, txn store.Txn) {
 	for _, op := range txn.Do {
 		node, answers := strings.CutPrefix(op.Key, records.AlivePrefix)
@@ -61,7 +61,7 @@ func (s *said) commit(w *World, txn store.Txn) {
 	}
 }
 
-// mayDouble reports whether the containers of a node may run twice: a person said that it is off, and it isn't, and it
+// mayDouble reports whether the containers of a node may run twice: a person wrongly confirmed that it is off, and it
 // has not had the time to stop them since it answered.
 func (a *archive) mayDouble(node string) bool {
 	a.mu.Lock()

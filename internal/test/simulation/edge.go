@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/internal/node/relay"
 )
 
-// edge is the node's proxy as far as routing goes: it keeps the table the agent gives it, and chooses pods from it.
-// Routes are compiled by the real code.
+// edge simulates the routing of a node's proxy: it keeps the agent's routing table, and chooses pods from it. The real
+// code compiles the routes.
 type edge struct {
 	mu     sync.Mutex
 	routes []ingress.Route
@@ -57,8 +57,8 @@ func (e *edge) Ports() map[string]ingress.ListenerState {
 // Certificate implements agent.Edge.
 func (e *edge) Certificate(string) (certs.State, bool) { return certs.State{}, false }
 
-// Run implements agent.Edge. A proxy that has stopped answers no request, also if the process goes on, as that of an
-// agent does which forgets what it knew.
+// Run implements agent.Edge. A stopped proxy answers no request, also if its process continues, as when an agent drops
+// its state and starts over.
 func (e *edge) Run(ctx context.Context) error {
 	<-ctx.Done()
 	e.Update(nil, nil)
@@ -68,7 +68,8 @@ func (e *edge) Run(ctx context.Context) error {
 	return nil
 }
 
-// relay takes the function that answers other nodes. Nothing listens at the address: see ask.
+// relay stores the function that returns pods' addresses to other nodes. Nothing listens at the returned address: see
+// ask.
 func (e *edge) relay(endpoint func(task string, port int, protocol string) (string, error)) netip.AddrPort {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -76,7 +77,7 @@ func (e *edge) relay(endpoint func(task string, port int, protocol string) (stri
 	return netip.MustParseAddrPort("192.0.2.1:8690")
 }
 
-// ask asks the node where a pod listens, as another node's proxy does; false if the node names none.
+// ask asks the node for the address of a pod, as another node's proxy does; ok is false if the node refuses.
 func (e *edge) ask(to relay.Target) (address string, ok bool) {
 	e.mu.Lock()
 	endpoint := e.endpoint
@@ -88,7 +89,7 @@ func (e *edge) ask(to relay.Target) (address string, ok bool) {
 	return address, err == nil
 }
 
-// route returns the pod that the next request by a route goes to; false where there is no such route, or no pod.
+// route returns the pod of the next request on a route; false if there is no such route, or no pod.
 func (e *edge) route(is func(ingress.Route) bool) (ingress.Pod, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

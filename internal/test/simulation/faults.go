@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// A fault lasts: it begins in one step and ends by itself a while later, or when the storm is over.
+// A fault lasts: it begins in one step and ends by itself later, or when all faults end.
 
 // lasting ends a fault after a while.
 func (w *World) lasting(d time.Duration, end func()) {
@@ -34,7 +34,7 @@ func span(random *rand.Rand, atMost time.Duration) time.Duration {
 	return time.Duration(1 + random.Int64N(int64(atMost)))
 }
 
-// loseAnswers makes commits end without an answer.
+// loseAnswers makes commits fail with an unknown outcome.
 func loseAnswers(w *World, random *rand.Rand) {
 	w.count.faults.Add(1)
 	d := span(random, 20*time.Second)
@@ -42,7 +42,7 @@ func loseAnswers(w *World, random *rand.Rand) {
 	w.spell(d, "the store's answers get lost", func(f *weather) { f.unknown = share }, func(f *weather) { f.unknown = 0 })
 }
 
-// stallStore stops the store's disk for a while: what was sent is written when it goes on.
+// stallStore stalls the store's disk for a while: writes sent meanwhile are applied when the stall ends.
 func stallStore(w *World, random *rand.Rand) {
 	w.weather.mu.Lock()
 	defer w.weather.mu.Unlock()
@@ -71,21 +71,21 @@ func fillStore(w *World, random *rand.Rand) {
 	w.spell(d, "the store has no space", func(f *weather) { f.full = true }, func(f *weather) { f.full = false })
 }
 
-// delayWatch makes the view fall behind.
+// delayWatch makes the view lag.
 func delayWatch(w *World, random *rand.Rand) {
 	w.count.faults.Add(1)
 	d, lag := span(random, 20*time.Second), span(random, 2*time.Second)
 	w.spell(d, "the watch lags by "+lag.String(), func(f *weather) { f.lag = lag }, func(f *weather) { f.lag = 0 })
 }
 
-// loseHeartbeats lets the node seem away while it works on.
+// loseHeartbeats drops the node's heartbeats while the node works.
 func loseHeartbeats(w *World, random *rand.Rand) {
 	w.count.faults.Add(1)
 	d := span(random, 80*time.Second)
 	w.spell(d, "heartbeats get lost", func(f *weather) { f.deaf = true }, func(f *weather) { f.deaf = false })
 }
 
-// compact makes the store forget its history.
+// compact makes the store drop its history.
 func compact(w *World, _ *rand.Rand) {
 	w.count.faults.Add(1)
 	page, err := w.store.List(context.Background(), "/cluster", store.ListOptions{})
@@ -97,7 +97,7 @@ func compact(w *World, _ *rand.Rand) {
 	}
 }
 
-// disconnectEngine takes the engine's socket away while containers go on.
+// disconnectEngine makes the engine unreachable while containers keep running.
 func disconnectEngine(w *World, random *rand.Rand) {
 	if w.away.Load() {
 		return
@@ -115,7 +115,7 @@ func (w *World) reconnectEngine() {
 	w.away.Store(false)
 }
 
-// restartEngine stops the engine with all its containers; they come back with addresses dealt out again.
+// restartEngine stops the engine with all its containers; they start again with shuffled addresses.
 func restartEngine(w *World, random *rand.Rand) {
 	if w.away.Load() {
 		return
@@ -133,8 +133,8 @@ func restartEngine(w *World, random *rand.Rand) {
 	})
 }
 
-// crashEngine kills the engine. Its containers go on until it is started again; then they are ended and started, with
-// addresses dealt out again, a while before it answers.
+// crashEngine kills the engine. Its containers run until it is started again; then it restarts them with shuffled
+// addresses, a while before it answers.
 func crashEngine(w *World, random *rand.Rand) {
 	if w.away.Load() {
 		return
@@ -155,7 +155,7 @@ func crashEngine(w *World, random *rand.Rand) {
 	})
 }
 
-// slowEngine makes its calls take long, and its answers get lost.
+// slowEngine delays the engine's calls, and loses some of its answers.
 func slowEngine(w *World, random *rand.Rand) {
 	w.count.faults.Add(1)
 	d := span(random, 20*time.Second)

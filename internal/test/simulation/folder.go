@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// applyFolder applies the manifests of a folder, and prunes what the folder no longer holds.
+// applyFolder applies the manifests of a folder, and prunes the objects that the folder no longer holds.
 func applyFolder(w *World, random *rand.Rand) {
 	var objects []api.Object
 	for _, ref := range cast {
@@ -42,7 +42,7 @@ func (w *World) applyFolderNow(objects []api.Object) {
 		pruned := slices.Contains(result.Pruned, ref)
 		applied := slices.ContainsFunc(objects, func(o api.Object) bool { return o.Ref() == ref })
 		if answer == done && !pruned && !applied {
-			noted.answered(refused) // it was left as it is
+			noted.answered(refused) // the refused apply changed nothing
 			continue
 		}
 		noted.answered(answer)
@@ -51,7 +51,7 @@ func (w *World) applyFolderNow(objects []api.Object) {
 		len(result.Pruned), because(err))
 }
 
-// askOfAll notes what a folder may ask of each object: to be as it says, or to go.
+// askOfAll adds to the history what applying a folder may do to each object: set it as in the folder, or delete it.
 func (w *World) askOfAll(objects []api.Object) map[api.Ref]*noted {
 	asks := map[api.Ref]*noted{}
 	for _, ref := range cast {

@@ -6,9 +6,9 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// What people and machines do to containers behind Tend's back.
+// Actions of people and machines on containers, without Tend.
 
-// pick chooses a container; false where there is none.
+// pick chooses a container; ok is false if there is none.
 func (w *World) pick(random *rand.Rand) (runtime.Container, bool) {
 	all := w.engine.Containers()
 	if len(all) == 0 {
@@ -17,7 +17,7 @@ func (w *World) pick(random *rand.Rand) (runtime.Container, bool) {
 	return anyOf(random, all), true
 }
 
-// hand makes an action of something done to one container.
+// hand returns the action that does something to one random container.
 func hand(name string, do func(w *World, container string, random *rand.Rand) error) func(w *World, random *rand.Rand) {
 	return func(w *World, random *rand.Rand) {
 		container, ok := w.pick(random)
@@ -26,7 +26,7 @@ func hand(name string, do func(w *World, container string, random *rand.Rand) er
 		}
 		w.count.hands.Add(1)
 		w.storyf("a hand: %s %s", name, container.Name)
-		_ = do(w, container.Name, random) // one that can't be done to it does nothing
+		_ = do(w, container.Name, random) // an action that is impossible on the container has no effect
 	}
 }
 
@@ -42,7 +42,8 @@ var (
 	outOfMem = hand("out of memory", func(w *World, c string, _ *rand.Rand) error { return w.engine.OOM(c) })
 )
 
-// loseImage takes an image off the machine, as a person who makes room does. It comes back when the faults end.
+// loseImage removes an image from the machine, as a person who frees disk space does. It is restored when the faults
+// end.
 func loseImage(w *World, random *rand.Rand) {
 	name := anyOf(random, []string{"web", "api", "db", "task"}) + ":" + anyOf(random, versions)
 	w.count.hands.Add(1)

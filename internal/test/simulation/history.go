@@ -27,7 +27,7 @@ const (
 
 // input is a verb's request about one object.
 type input struct {
-	verb     string // apply, delete, scale, rollback, read; others don't change what is declared
+	verb     string // apply, delete, scale, rollback, read; other verbs don't change the declared state
 	spec     string // apply: a digest of the spec without replicas
 	replicas int    // apply and scale
 }
@@ -42,17 +42,17 @@ func (i input) String() string {
 	return i.verb
 }
 
-// declared is the state of one object as far as verbs go.
+// declared is the state of one object, as far as verbs change it.
 type declared struct {
-	// anything: not known yet; the next read says.
+	// anything is set while the state is unknown; the next read determines it.
 	anything bool
 	there    bool
 	deleting bool
-	spec     string // "*": a rollback chose it, the next read says what
+	spec     string // "*": chosen by a rollback; the next read determines it
 	replicas int
 }
 
-// output is an answer, or what was read.
+// output is the result of a verb or a read.
 type output struct {
 	answer answer
 	read   declared
@@ -63,7 +63,7 @@ func applied(object api.Object) input {
 	return input{verb: "apply", spec: spec, replicas: replicas}
 }
 
-// digestSpec names a spec beside its replicas.
+// digestSpec returns the digest of a spec without its replicas, and the replicas.
 func digestSpec(object api.Object) (string, int) {
 	fields := map[string]any{}
 	decode(object.Spec, &fields)
@@ -78,12 +78,12 @@ func digestSpec(object api.Object) (string, int) {
 	return strings.TrimSpace(image + " " + hex.EncodeToString(sum[:3])), replicas
 }
 
-// history holds requests and answers, by object, since the last restore of the store.
+// history holds requests and results, by object, since the last restore of the store.
 type history struct {
 	mu    sync.Mutex
 	clock int64
 	ops   map[api.Ref][]*noted
-	// past are the histories before a restore: a restored store has its own.
+	// past holds the histories before each restore: a restored store begins a new one.
 	past []map[api.Ref][]*noted
 }
 
@@ -116,7 +116,7 @@ func (n *noted) answered(a answer) {
 	n.op.Output, n.op.Return, n.over = output{answer: a}, n.h.clock, true
 }
 
-// saw notes what a server showed.
+// saw records the state that a server showed.
 func (n *noted) saw(state declared) {
 	n.h.mu.Lock()
 	defer n.h.mu.Unlock()
@@ -124,14 +124,14 @@ func (n *noted) saw(state declared) {
 	n.op.Output, n.op.Return, n.over = output{answer: done, read: state}, n.h.clock, true
 }
 
-// read notes what is declared, as it lies in the store.
+// read records the declared state, as it is in the store.
 func (h *history) read(ref api.Ref, state declared) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	ops := h.ops[ref]
 	if last := len(ops) - 1; last >= 0 {
 		if out, _ := ops[last].op.Output.(output); ops[last].op.Input == (input{verb: "read"}) && out.read == state {
-			return // nothing happened since
+			return // nothing happened since the last read
 		}
 	} else if !state.there {
 		return
@@ -146,7 +146,7 @@ func (h *history) read(ref api.Ref, state declared) {
 	h.ops[ref] = append(ops, n)
 }
 
-// restored begins again: what was answered before a restore may be undone by it.
+// restored begins a new history: a restore may undo earlier results.
 func (h *history) restored() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -154,7 +154,7 @@ func (h *history) restored() {
 	h.ops = nil
 }
 
-// model says how verbs change what is declared of one object.
+// model defines how verbs change the declared state of one object.
 var model = porcupine.Model{
 	Init: func() any { return declared{anything: true} },
 	Step: func(state, in, out any) (bool, any) {
@@ -163,7 +163,7 @@ var model = porcupine.Model{
 	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%v: %v", in, out) },
 }
 
-// plainly are the verbs that answer "not found" of the object itself alone, not of a release or an ordinal of it.
+// plainly are the verbs for which "not found" can only mean the object itself, not a release or an ordinal of it.
 var plainly = []string{"delete", "scale", "restart"}
 
 func next(s declared, in input, out output) (bool, any) {
@@ -183,7 +183,7 @@ func next(s declared, in input, out output) (bool, any) {
 	}
 	lives := s.anything || s.there && !s.deleting
 	switch in.verb {
-	case "apply": // onto one that is being deleted it is done once that is gone
+	case "apply": // an apply onto an object that is being deleted succeeds once that is gone
 		return true, declared{there: true, spec: in.spec, replicas: in.replicas}
 	case "delete":
 		if out.answer == open && !s.anything && !s.there {
@@ -220,10 +220,11 @@ func matches(s, read declared) bool {
 	return !s.there || s.replicas == read.replicas && (s.spec == "*" || s.spec == read.spec)
 }
 
-// searchSteps bounds the search for an order. Time can't: none passes in a world that computes.
+// searchSteps bounds the search for a valid order. A timeout can't: virtual time stands still while the search
+// computes.
 const searchSteps = 5_000_000
 
-// illegal reports whether no order fits a history. One whose search has no end within the bound counts as legal.
+// illegal reports whether no order explains a history. A history whose search exceeds the bound counts as legal.
 func illegal(history []porcupine.Operation) bool {
 	bounded, steps := model, 0
 	bounded.Step = func(state, in, out any) (bool, any) {
@@ -235,7 +236,7 @@ func illegal(history []porcupine.Operation) bool {
 	return !porcupine.CheckOperations(bounded, history) && steps <= searchSteps
 }
 
-// judge checks that no run came of nothing, and every object's history.
+// judge checks that every run was requested, and every object's history.
 func (p *people) judge(w *World) {
 	if made, asked := w.archive.manualRuns(), p.runs.Load(); int64(made) > asked {
 		w.fail("%d runs were made, and people asked for %d", made, asked)

@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// keepsHistory: what drops a release of a workload leaves as many newer ones as are to be kept, whatever still refers
-// to older ones. A release never prevents a rollback.
+// keepsHistory: a transaction that deletes a release of a workload leaves as many newer ones as the limit, whatever
+// still refers to older ones. So a release can't take the place of one to roll back to.
 func (l *link) keepsHistory(txn store.Txn) {
 	for _, op := range txn.Do {
 		owner, number, of := droppedRelease(op)
@@ -40,7 +40,7 @@ func (l *link) keepsHistory(txn store.Txn) {
 	}
 }
 
-// droppedRelease is whose release an operation deletes, and its number.
+// droppedRelease returns the owner and the number of the release that an operation deletes.
 func droppedRelease(op store.Op) (owner api.Ref, number int, of bool) {
 	parts := strings.Split(strings.TrimPrefix(op.Key, records.ReleasesPrefix), "/")
 	if !op.Delete || !strings.HasPrefix(op.Key, records.ReleasesPrefix) || len(parts) != 4 {

@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/node/runtime/hollow"
 )
 
-// images are what the engine has, and what their programs do: a tag says it.
+// images are the engine's images with the behaviour of their programs, which the tag names.
 type images struct {
 	mu sync.Mutex
 	by map[string]string // id → reference
@@ -21,9 +21,9 @@ type images struct {
 const (
 	tagCrash   = "crash"   // ends at once with 1
 	tagUnready = "unready" // runs, and is never ready
-	tagDies    = "dies"    // ends with 1 before it has been up for the monitor time, ready by its probe or not
+	tagDies    = "dies"    // exits with 1 before the monitor time is over, ready by its probe or not
 	tagFail    = "fail"    // a job's: ends with 1
-	tagBad     = "bad"     // no container can be made of it
+	tagBad     = "bad"     // no container can be created from it
 	tagMissing = "missing" // is nowhere
 )
 
@@ -42,7 +42,7 @@ func (w *World) stock() {
 	}
 }
 
-// restock puts back what is missing.
+// restock restores missing images.
 func (w *World) restock() {
 	engine := w.engine.Client("the oracle", "n1")
 	for _, name := range []string{"web", "api", "db", "task"} {

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/store/secret"
 )
 
-// keyring opens what the server encrypted, with the key file in its root.
+// keyring decrypts the server's secrets, with the key file in its root.
 type keyring struct {
 	mu     sync.Mutex
 	keys   *secret.Keys
@@ -39,7 +39,7 @@ func (w *World) openEnv(sealed []byte) (map[string]string, error) {
 	return merged, nil
 }
 
-// openValue opens one value of a bucket.
+// openValue decrypts one value of a bucket.
 func (w *World) openValue(sealed []byte) (string, error) {
 	k := &w.keyring
 	k.mu.Lock()

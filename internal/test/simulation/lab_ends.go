@@ -12,12 +12,12 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// labTime is the time that a lab may take, once nothing goes wrong any more, to begin when it is due and to be gone
-// when it has ended.
+// labTime bounds the time that a lab takes, once all faults have ended, to begin when it is due and to be removed after
+// its end.
 const labTime = 5 * time.Minute
 
-// labsEnd demands that labs that are due ran, and that nothing is left of those whose time is over. Then it deletes
-// those that have not ended: they can't run, or begin and end by a clock that was set.
+// labsEnd requires that due labs ran, and that nothing is left of those whose time is over. Then it deletes those that
+// have not ended: they can't run, or their times are by a clock that was set.
 func (w *World) labsEnd() {
 	if !w.labWorld() || w.failed() {
 		return
@@ -37,7 +37,7 @@ func (w *World) labsEnd() {
 	}
 }
 
-// insistOn calls a verb until it is done.
+// insistOn calls a verb, and retries until it succeeds.
 func (w *World) insistOn(ref api.Ref, in input, call func(ctx context.Context) error) {
 	for range 20 {
 		if w.askNow(ref, in, call) {
@@ -48,7 +48,7 @@ func (w *World) insistOn(ref api.Ref, in input, call func(ctx context.Context) e
 	w.fail("%s %s isn't done although nothing is wrong", in, ref)
 }
 
-// labsLeft says which labs are late: they begin or end later than they should.
+// labsLeft returns the late labs: those that begin or end later than they should.
 func (w *World) labsLeft() []string {
 	alive := w.labsAlive()
 	l := w.labs
@@ -79,7 +79,7 @@ func (w *World) labsLeft() []string {
 	return out
 }
 
-// lateToBegin: a lab that is due and can run has run, or Tend says why not.
+// lateToBegin: a due lab that can run has run, or Tend reports the reason.
 func (w *World) lateToBegin(life *labLife) string {
 	spec := life.declared[len(life.declared)-1].spec
 	phase := w.phaseOf(life.ref)
@@ -90,7 +90,7 @@ func (w *World) lateToBegin(life *labLife) string {
 	return fmt.Sprintf("%s was to begin at %q, and has not (%s)", life.ref, spec.Start, phase)
 }
 
-// phaseOf is the phase in which Tend says that a lab is.
+// phaseOf returns the phase in which Tend reports a lab.
 func (w *World) phaseOf(ref api.Ref) api.LabPhase {
 	var status api.LabStatus
 	decode(w.statusOf(ref).Status, &status)
@@ -108,7 +108,7 @@ func (w *World) labsAlive() map[string]string {
 	return out
 }
 
-// labContainers are what is left of labs, as the engine has it, and the store.
+// labContainers returns the remains of labs in the engine and in the store.
 func (w *World) labContainers() []string {
 	out := slices.Sorted(maps.Values(w.labsAlive()))
 	for _, entry := range (&link{Store: w.store, w: w}).under(records.TasksPrefix) {

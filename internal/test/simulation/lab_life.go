@@ -21,7 +21,7 @@ type labs struct {
 	uids map[string]string
 }
 
-// labLife holds what the world has seen of one lab: what was declared and asked of it, and what its containers did.
+// labLife records the life of one lab: what was declared and requested, and what its containers did.
 type labLife struct {
 	ref      api.Ref
 	uid      string
@@ -29,14 +29,14 @@ type labLife struct {
 	orders   api.LabOrders
 	phase    api.LabPhase
 	gone     bool
-	// made and placed are when its newest task was made and given a node.
+	// made and placed are the times at which its newest task was made and got a node.
 	made, placed time.Time
-	// started and ended are what its container did, zero if it did not; code is its exit code.
+	// started and ended are the times of its container, or zero; code is its exit code.
 	started, ended time.Time
-	pod, container string // its name and the engine's id
+	pod, container string // the pod's name and the engine's id
 	code           int
-	// before says that it ran before a store was restored, spent that it must not run again until people ask for it.
-	// start is when it begins in the restored store.
+	// before is set if the lab ran before a store was restored, spent if it must not run again until people request it.
+	// start is its start time in the restored store.
 	before, spent bool
 	start         time.Time
 	generation    int64
@@ -52,7 +52,7 @@ func newLabs(w *World) *labs {
 	return &labs{w: w, lives: map[string]*labLife{}, uids: map[string]string{}}
 }
 
-// commit takes in a transaction that was applied.
+// commit records a transaction that was applied.
 func (l *labs) commit(txn store.Txn) {
 	if !l.w.labWorld() {
 		return
@@ -143,10 +143,10 @@ func (l *labs) began(uid string, record hollow.Record) {
 	life.started, life.pod, life.container, life.ended, life.code = time.Now(), container, record.ID, time.Time{}, 0
 }
 
-// lateCommit is more than a commit takes until it is applied.
+// lateCommit exceeds the time that any commit takes until it is applied.
 const lateCommit = 2 * time.Minute
 
-// earliest is the first start that was declared when its container got a node, or shortly before.
+// earliest returns the first start that was declared when its container got a node, or shortly before.
 func (life *labLife) earliest() time.Time {
 	var out time.Time
 	for i, version := range life.declared {
@@ -168,7 +168,7 @@ func (life *labLife) earliest() time.Time {
 	return out
 }
 
-// died takes note of the end of a lab's container.
+// died records the end of a lab's container.
 func (l *labs) died(uid string, record hollow.Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -177,8 +177,8 @@ func (l *labs) died(uid string, record hollow.Record) {
 	}
 }
 
-// restored: a store that was restored knows of an earlier time. What ran since must not run again if its start has
-// passed by now.
+// restored resets the labs to the state of a restored store. Labs that ran since the copy must not run again if their
+// start has passed by now.
 func (l *labs) restored() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -203,7 +203,7 @@ func (l *labs) restored() {
 	}
 }
 
-// resumed: what is to begin only later, by the clock when a restored store is resumed, begins then.
+// resumed keeps the start of labs that, by the clock at the resume, begin later.
 func (l *labs) resumed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -212,7 +212,7 @@ func (l *labs) resumed() {
 	}
 }
 
-// restoredPhase stands for the phase of a lab in a restored store, which the next status says.
+// restoredPhase is the unknown phase of a lab in a restored store; the next status determines it.
 const restoredPhase api.LabPhase = "RESTORED"
 
 // rightSince reports whether the wall clock has been right since then.

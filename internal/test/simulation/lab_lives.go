@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// labPlot is one life of a lab while nothing else goes wrong, and how it has to end.
+// labPlot is a scenario for one lab without other faults, with its required end.
 type labPlot struct {
 	name string
 	tag  string
@@ -18,15 +18,15 @@ type labPlot struct {
 	// runs is the run time of its container, within plotSlack; end is the phase after that.
 	runs time.Duration
 	end  api.LabPhase
-	away bool // servers come back only after its end
+	away bool // servers return only after the lab's end
 }
 
 const (
 	plotTime = time.Minute
 	// plotMore is an extension, plotSoon when people do something.
 	plotMore, plotSoon = 30 * time.Second, 10 * time.Second
-	// plotAway is the time for which the servers are down across its end, half of it before; plotAgain, the time that a
-	// node may take after that to connect again.
+	// plotAway is the time for which the servers are down around the lab's end, half of it before; plotAgain bounds the
+	// time that a node then takes to connect again.
 	plotAway  = 12 * time.Second
 	plotAgain = 8 * time.Second
 	plotSlack = 5 * time.Second
@@ -57,7 +57,7 @@ var labPlots = []labPlot{
 	}, labBreaks, api.LabFailed, false},
 }
 
-// labLives lets a lab live through one of the plots, begun at its start while the servers may be away.
+// labLives runs a lab through one of the scenarios. Servers may be down at its start.
 func (w *World) labLives() {
 	if !w.labWorld() || w.failed() {
 		return
@@ -87,7 +87,7 @@ func (w *World) labLives() {
 	w.labEnds(ref, plot, began)
 }
 
-// absent has a lab deleted, if there is one.
+// absent deletes a lab, if it exists.
 func (w *World) absent(ref api.Ref) {
 	there := func() []string {
 		if w.statusOf(ref).Name == "" {
@@ -101,7 +101,7 @@ func (w *World) absent(ref api.Ref) {
 	w.await(labTime, there)
 }
 
-// labBegins waits until a lab runs, which it does at its start, or as soon as a server lives.
+// labBegins waits until a lab runs: at its start, or as soon as a server is up.
 func (w *World) labBegins(ref api.Ref, start time.Time) time.Time {
 	for w.pass(0); w.labs.newest(ref).started.IsZero(); w.pass(time.Second) {
 		if late := w.now().Sub(start); late > plotAway+plotSlack+10*time.Second {
@@ -112,8 +112,8 @@ func (w *World) labBegins(ref api.Ref, start time.Time) time.Time {
 	return w.labs.newest(ref).started
 }
 
-// labEnds demands that the container of a lab ran as long as its plot says, that it is gone, and that Tend says how it
-// ended.
+// labEnds requires that the container of a lab ran as long as the scenario demands, that it is removed, and that Tend
+// reports the right phase.
 func (w *World) labEnds(ref api.Ref, plot labPlot, began time.Time) {
 	latest := plot.runs + plotSlack
 	if plot.away {
@@ -137,7 +137,7 @@ func (w *World) labEnds(ref api.Ref, plot labPlot, began time.Time) {
 	}
 }
 
-// newest is a copy of what is known of the newest lab of a name, also of one that was deleted.
+// newest returns a copy of the record of the newest lab with a name, also of a deleted one.
 func (l *labs) newest(ref api.Ref) (out labLife) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,7 +157,7 @@ func (life *labLife) since() time.Time {
 	return life.declared[0].since
 }
 
-// serversAway has all servers down for a while.
+// serversAway keeps all servers down for a while.
 func (w *World) serversAway(d time.Duration) {
 	w.kill()
 	for _, b := range w.standbys() {

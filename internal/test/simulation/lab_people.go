@@ -11,8 +11,7 @@ import (
 	"tend.dev/tend/client"
 )
 
-// labMishap lets people do something about labs, and something happen to them, after some steps of a world that has
-// them.
+// labMishap causes an action or a fault around labs, after some steps of a world that has them.
 func (w *World) labMishap(step int) {
 	if !w.labWorld() {
 		return
@@ -85,7 +84,7 @@ func (w *World) atInstant(ref api.Ref, random *rand.Rand) {
 	})
 }
 
-// awayAcrossInstant has all servers down while some lab begins or ends.
+// awayAcrossInstant keeps all servers down while some lab begins or ends.
 func (w *World) awayAcrossInstant(random *rand.Rand) {
 	refs := slices.DeleteFunc(slices.Clone(labCast), func(ref api.Ref) bool { _, due := w.labs.next(ref); return !due })
 	before, after := span(random, 5*time.Second), span(random, 10*time.Second)
@@ -99,7 +98,7 @@ func (w *World) awayAcrossInstant(random *rand.Rand) {
 	w.serversAway(before + after)
 }
 
-// handOnLab does something to the container of a lab behind Tend's back.
+// handOnLab acts on the container of a lab without Tend.
 func (w *World) handOnLab(ref api.Ref, random *rand.Rand) {
 	container := w.labs.containerOf(ref)
 	if container == "" || w.away.Load() {
@@ -110,13 +109,13 @@ func (w *World) handOnLab(ref api.Ref, random *rand.Rand) {
 	what := anyOf(random, []func(string) error{
 		w.engine.StopByHand, w.engine.RemoveByHand, w.engine.OOM, func(c string) error { return w.engine.Kill(c, "KILL") },
 	})
-	_ = what(container) // one that can't be done to it does nothing
+	_ = what(container) // an action that is impossible on the container has no effect
 }
 
-// farOff is further away than what people wait for.
+// farOff is a time further away than people wait for.
 const farOff = 90 * time.Second
 
-// next is after how long the lab of a name begins or ends next; false if that is not soon.
+// next returns the time until the lab with a name begins or ends next; due is false if that isn't soon.
 func (l *labs) next(ref api.Ref) (in time.Duration, due bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,7 +133,7 @@ func (l *labs) next(ref api.Ref) (in time.Duration, due bool) {
 	return 0, false
 }
 
-// containerOf is the engine's id of the container of a lab; empty if none runs.
+// containerOf returns the engine's id of a lab's running container, or "".
 func (l *labs) containerOf(ref api.Ref) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,7 +18,7 @@ var labMoves = map[api.LabPhase][]api.LabPhase{
 	api.LabRunning:      {api.LabCompleted, api.LabFailed, api.LabTimeout},
 }
 
-// said: a lab moves forward only, and its status agrees with what its container did.
+// said: a lab only moves forward, and its status agrees with its container's life.
 func (l *labs) said(op store.Op) {
 	var status api.LabStatus
 	decode(op.Value, &status)
@@ -56,14 +56,14 @@ func (l *labs) said(op store.Op) {
 	}
 }
 
-// timedOut: the time of a lab is over once its container has run for the whole of it.
+// timedOut: a lab times out only once its container has run for its whole time.
 func (l *labs) timedOut(life *labLife) {
 	if ran := time.Since(life.started); !life.started.IsZero() && l.w.rightSince(life.made) && ran < life.whole() {
 		l.w.fail("the time of %s is said to be over after %s, it is %s", life.ref, ran, life.whole())
 	}
 }
 
-// failed: a lab whose container ended with 0 has not failed by that, and one is lost only with a node that is silent.
+// failed: a lab whose container exited with 0 has not failed by that, and a lab is lost only with a silent node.
 func (l *labs) failed(life *labLife, status api.LabStatus) {
 	if status.ExitCode != nil && !life.ended.IsZero() && *status.ExitCode != life.code {
 		l.w.fail("%s is said to have failed with %d, its container ended with %d", life.ref, *status.ExitCode, life.code)
@@ -76,7 +76,7 @@ func (l *labs) failed(life *labLife, status api.LabStatus) {
 	}
 }
 
-// whole is the time for which a lab may run, as it lies in the store.
+// whole returns the time for which a lab may run, from the store.
 func (life *labLife) whole() time.Duration {
 	if len(life.declared) == 0 {
 		return 0

@@ -11,7 +11,7 @@ import (
 )
 
 // In some worlds people also declare labs: they change, extend, stop and delete them, often at the very instant at
-// which one begins or ends, and servers are down across such instants.
+// which a lab begins or ends, and servers are down at such instants.
 
 // labWorld reports whether a world has labs: one of seven.
 func (w *World) labWorld() bool { return w.opts.Seed/10%7 == 0 }
@@ -23,7 +23,7 @@ var labCast = []api.Ref{
 	{Kind: api.KindLab, Scope: scope, Name: "park"},
 }
 
-// The tags of labs' images beside those of all.
+// The tags of labs' images besides those of all workloads.
 const (
 	tagEnds     = "ends"     // ends by itself with 0
 	tagBreaks   = "breaks"   // ends by itself with 3
@@ -61,7 +61,7 @@ func (w *World) stockLabs() {
 	}
 }
 
-// labManifest is one of the many forms of a lab.
+// labManifest returns one of the many variants of a lab.
 func (w *World) labManifest(random *rand.Rand, ref api.Ref) api.Object {
 	spec := api.LabSpec{Container: container(random, ref, true), Owner: "ada@example.org"}
 	spec.Image = ref.Name + ":" + anyOf(random, labTags)

@@ -18,16 +18,16 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// In half of the worlds in which agents have machines of their own, one more machine joins, and lies: of the tasks of
-// others, of images that it wasn't asked for, of addresses. What it says must change nothing of what the oracle sees,
-// and nothing of others' is read by it.
+// In half of the worlds in which agents have machines of their own, one more machine joins and sends false reports:
+// about tasks of others, about images that it wasn't asked for, with wrong addresses. Its reports must not change
+// anything that the oracle sees, and it must not read anything of others.
 
 const (
 	liarNode       = "liar"
 	lieOfContainer = "none"
 )
 
-// lied reports whether the world has such a machine.
+// lied reports whether the world has a liar.
 func (w *World) lied() bool { return w.several() && w.opts.Seed%20 == 1 }
 
 // liar is that machine.
@@ -38,10 +38,10 @@ type liar struct {
 	web    *http.Transport
 }
 
-// lieTime bounds a lie: the server may be away.
+// lieTime bounds a false report: the server may be down.
 const lieTime = 5 * time.Second
 
-// lie has the machine lie after some steps of a world that has one.
+// lie makes the liar send a false report after some steps.
 func (l *liar) lie(step int) {
 	random := rand.New(rand.NewPCG(l.w.opts.Seed, 13<<32+uint64(step)))
 	if random.IntN(3) > 0 {
@@ -76,7 +76,7 @@ func (l *liar) lie(step int) {
 	case 3:
 		l.w.storyf("%s answers for the image of %s", liarNode, of.Owner())
 		object, _ := decodedAt[api.Object](ctx, l.w.store, records.ObjectKey(of.Owner()))
-		_ = l.client.Report(ctx, node.Report{Images: []api.ImageStatus{ // it is dropped, or refused where it wasn't asked
+		_ = l.client.Report(ctx, node.Report{Images: []api.ImageStatus{ // dropped, or refused if it wasn't asked
 			{Owner: of.Owner(), OwnerUID: object.Metadata.UID, Node: liarNode, Image: "web:1", State: api.ImagePresent,
 				ImageID: "sha256:evil"},
 		}})
@@ -95,7 +95,7 @@ func (l *liar) lie(step int) {
 	}
 }
 
-// join makes the machine a node; it reports whether it is one.
+// join makes the liar a node, and reports whether it is one.
 func (l *liar) join(ctx context.Context) bool {
 	if l.w.unmounted.Load() {
 		return false
@@ -130,7 +130,7 @@ func (l *liar) join(ctx context.Context) bool {
 	return true
 }
 
-// leave closes its connections.
+// leave closes the liar's connections.
 func (l *liar) leave() {
 	if l != nil && l.web != nil {
 		l.web.CloseIdleConnections()

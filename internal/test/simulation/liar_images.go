@@ -14,14 +14,14 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// In worlds with a liar people pin some images by their digest, and the liar answers as a node that has them: it is
-// asked at times, because it sends heartbeats. What it says of a pinned image that isn't that image is stored nowhere,
-// and nothing else than the image is run. Of a tag it says nothing: a node that is asked for one is believed.
+// In worlds with a liar people pin some images by their digest, and the liar answers as a node that has them: the
+// server asks it at times, since it sends heartbeats. A false answer about a pinned image must not be stored, and only
+// the pinned image may run. The liar doesn't answer for tags: a node that is asked for a tag is trusted.
 
 // lieOfImage is the id that the liar gives every image.
 const lieOfImage = "sha256:" + "e711e711e711e711e711e711e711e711e711e711e711e711e711e711e711e711"
 
-// pinnedImage is an image of a served workload by its digest.
+// pinnedImage returns an image of a served workload by its digest.
 func pinnedImage(name, version string) string {
 	sum := sha256.Sum256([]byte(name + version))
 	return name + ":" + version + "@sha256:" + hex.EncodeToString(sum[:])
@@ -49,7 +49,7 @@ func (w *World) pin(random *rand.Rand) {
 	w.apply(objectOf(object.Ref(), fields))
 }
 
-// answer has the machine answer for images after some steps, once it is a node.
+// answer makes the liar answer requests for images after some steps, once it is a node.
 func (l *liar) answer(step int) {
 	random := rand.New(rand.NewPCG(l.w.opts.Seed, 16<<32+uint64(step)))
 	if chance(random, 6) {
@@ -84,7 +84,7 @@ func (l *liar) answer(step int) {
 	}
 }
 
-// samePinned: a container of a pinned image is made of that image.
+// samePinned: a container of a pinned image is created from that image.
 func (o *watched) samePinned(container, image, made string) {
 	if name := o.w.imageName(made); strings.Contains(image, "@") && name != image {
 		o.w.fail("%s runs %s (%s), and its release pins %s", container, name, made, image)

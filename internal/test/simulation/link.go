@@ -9,17 +9,17 @@ import (
 	"tend.dev/tend/internal/store/memory"
 )
 
-// answerTime is the time that the store may take before the caller gives up: etcd's own limit for one member.
+// answerTime bounds a call of the store: etcd's own limit for one member.
 const answerTime = 7 * time.Second
 
 // errNoAnswer ends a call whose answer never came.
 var errNoAnswer = fmt.Errorf("%w: request timed out", store.ErrSlow)
 
-// link is the store as one life of the server reaches it.
+// link is a server's connection to the store, for one start of the server.
 type link struct {
 	*memory.Store
 	w *World
-	// number is the server's, and life its life.
+	// number is the server's number, and life counts its starts.
 	number int
 	life   *server
 }
@@ -69,7 +69,7 @@ func (l *link) commitAtThaw(ctx context.Context, txn store.Txn, stalled chan str
 	})
 }
 
-// send has a transaction applied, whether or not a caller still waits for it.
+// send applies a transaction, whether or not a caller still waits for it.
 func (l *link) send(ctx context.Context, apply func() (int64, error)) (int64, error) {
 	type answer struct {
 		revision int64
@@ -115,7 +115,7 @@ func noAnswer(ctx context.Context) error {
 
 func (l *link) apply(ctx context.Context, txn store.Txn) (int64, error) {
 	if l.w.spins(txn.Site) {
-		return 0, noAnswer(ctx) // which makes everyone wait
+		return 0, noAnswer(ctx) // which makes every caller wait
 	}
 	l.w.committing.Lock()
 	defer l.w.committing.Unlock()
@@ -136,7 +136,7 @@ func (l *link) apply(ctx context.Context, txn store.Txn) (int64, error) {
 	return revision, err
 }
 
-// applyLate applies what was sent, although its sender may be gone.
+// applyLate applies a sent transaction, although its sender may be dead.
 func (l *link) applyLate(txn store.Txn) (int64, error) {
 	return l.apply(context.Background(), txn)
 }
@@ -169,7 +169,7 @@ func (l *link) Grant(ctx context.Context, ttl time.Duration) (store.LeaseID, err
 	return id, err
 }
 
-// awaitHearing lets a heartbeat pass, or not.
+// awaitHearing delays or drops a heartbeat according to the faults.
 func (l *link) awaitHearing(ctx context.Context) error {
 	l.w.weather.mu.Lock()
 	deaf := l.w.weather.deaf
@@ -255,5 +255,5 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// unknown is the error of a commit whose outcome is unknown.
+// unknown returns the error of a commit whose outcome is unknown.
 func unknown(cause error) error { return fmt.Errorf("%w: %w", store.ErrUnknownOutcome, cause) }

@@ -11,9 +11,9 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// What happens to machines, and what is decided about them, where there are several.
+// Faults of machines, and people's decisions about nodes, in worlds with several machines.
 
-// powerCut takes the power of a machine away: its agent and its containers end at once.
+// powerCut cuts the power of a machine: its agent and its containers end at once.
 func (w *World) powerCut(m *machine, d time.Duration) {
 	if !w.several() || w.away.Load() {
 		return
@@ -23,13 +23,13 @@ func (w *World) powerCut(m *machine, d time.Duration) {
 	m.stop(true)
 	for _, c := range w.engine.Containers() {
 		if c.Labels[api.LabelNode] == m.node {
-			_ = w.engine.StopByHand(c.ID) // one that has ended stays so
+			_ = w.engine.StopByHand(c.ID) // an ended one stays ended
 		}
 	}
 	w.lasting(d, func() { m.off.Store(false) })
 }
 
-// make says what a node takes.
+// make sets the availability of a node.
 func (w *World) make(node, availability string) {
 	if !w.several() {
 		return
@@ -49,7 +49,7 @@ func (w *World) makeNow(node, availability string) bool {
 	return err == nil
 }
 
-// decideNodes ends what was decided about nodes: one of them is drained or none, and the others take pods.
+// decideNodes resets people's decisions about nodes: at most one of them is drained, and the others accept pods.
 func (w *World) decideNodes() {
 	random := rand.New(rand.NewPCG(w.opts.Seed, 10<<32))
 	w.drained = anyOf(random, []string{"", "n2", "n3"})

@@ -12,10 +12,10 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// In half of the worlds with several machines the last one runs plain processes, and everything that people apply is an
-// image of an engine: no container may ever be asked of it.
+// In half of the worlds with several machines the last one runs plain processes, while all applied workloads need an
+// engine's image: no container may ever be requested there.
 
-// plainNode is the node that runs plain processes; empty if none does.
+// plainNode returns the node that runs plain processes, or "".
 func (w *World) plainNode() string {
 	if w.several() && w.opts.Seed/10%2 == 1 {
 		return fmt.Sprintf("n%d", w.machines())
@@ -64,7 +64,7 @@ type curses struct {
 	of map[string]bool
 }
 
-// curse ends a container, and has the engine keep a remnant that is in the way of every later start.
+// curse ends a container, and makes the engine keep a remnant that blocks every later start.
 func curse(w *World, random *rand.Rand) {
 	container, ok := w.pick(random)
 	if !ok || w.away.Load() || container.State != runtime.StateRunning {
@@ -78,7 +78,7 @@ func curse(w *World, random *rand.Rand) {
 	}
 	w.curses.of[container.ID] = true
 	w.curses.mu.Unlock()
-	_ = w.engine.StopByHand(container.ID) // one that has ended stays so
+	_ = w.engine.StopByHand(container.ID) // an ended one stays ended
 }
 
 // starts refuses the start of a container that is cursed.

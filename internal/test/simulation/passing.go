@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// pause is a time in which nothing new happens: mostly a moment, so that things overlap, sometimes long enough for all
-// to settle.
+// pause returns a time in which no step is taken: mostly a moment, so that actions overlap, sometimes long enough for
+// the world to settle.
 func (w *World) pause(random *rand.Rand) time.Duration {
 	switch n := random.IntN(10); {
 	case n < 5:
@@ -19,7 +19,7 @@ func (w *World) pause(random *rand.Rand) time.Duration {
 	return time.Duration(20+random.IntN(90)) * time.Second
 }
 
-// pass lets time pass, and starts the servers and agents again whenever they died.
+// pass lets time pass, and restarts the servers and agents that died.
 func (w *World) pass(d time.Duration) {
 	end := time.Now().Add(d)
 	for {

@@ -16,24 +16,24 @@ import (
 	"tend.dev/tend/internal/test/fault"
 )
 
-// people call verbs, several at a time, and remember what they were answered.
+// people call verbs, several at a time, and record the answers.
 type people struct {
 	wait     sync.WaitGroup
 	history  history
 	promises promises
 	values   atomic.Int64 // config values are numbered, so that each is new
-	runs     atomic.Int64 // runs that were asked for and not refused
+	runs     atomic.Int64 // requested runs that were not refused
 	turn     atomic.Int64 // their connections, to any server
 }
 
-// ask calls a verb beside whatever else goes on. The answer goes into the history of the object.
+// ask calls a verb concurrently with everything else. The answer goes into the history of the object.
 func (w *World) ask(ref api.Ref, in input, call func(ctx context.Context) error) {
 	w.people.wait.Go(func() { w.askNow(ref, in, call) })
 }
 
 func (w *World) askNow(ref api.Ref, in input, call func(ctx context.Context) error) bool {
 	if w.unmounted.Load() {
-		return false // what is said to an empty store is lost on the other
+		return false // a verb on an empty store has no effect on the other one
 	}
 	w.count.verbs.Add(1)
 	ctx, cancel := context.WithTimeout(context.Background(), short)
@@ -50,7 +50,7 @@ func (w *World) askNow(ref api.Ref, in input, call func(ctx context.Context) err
 	return answer == done
 }
 
-// brokenAnswer reports whether an answer says that the server made a mistake, and not that it is dying.
+// brokenAnswer reports whether an answer means a fault of the server, and not its death.
 func brokenAnswer(err error) bool {
 	var problem *api.Problem
 	return errors.As(err, &problem) && problem.Status == http.StatusInternalServerError &&
@@ -64,7 +64,7 @@ func because(err error) string {
 	return ": " + err.Error()
 }
 
-// answerOf sorts the answers to verbs: a refusal changed nothing; any other error leaves the outcome unknown.
+// answerOf classifies the answers to verbs: a refusal changed nothing; any other error leaves the outcome unknown.
 func answerOf(err error) answer {
 	var problem *api.Problem
 	switch {
@@ -99,7 +99,7 @@ func (w *World) applying(objects ...api.Object) func(ctx context.Context) error 
 	}
 }
 
-// applySomething declares an object: a new one, or another form of one there is.
+// applySomething applies a new object, or another variant of an existing one.
 func applySomething(w *World, random *rand.Rand) { w.apply(manifest(random, anyRef(random), false)) }
 
 func applyFiles(w *World, random *rand.Rand) { w.apply(assetManifest(random)) }
@@ -119,7 +119,7 @@ func (w *World) deleting(ref api.Ref) func(ctx context.Context) error {
 	}
 }
 
-// replaceSomething deletes an object and applies another one of its name as soon as that is allowed, as a person at a
+// replaceSomething deletes an object and applies another one of its name as soon as that is permitted, as a person at a
 // terminal does.
 func replaceSomething(w *World, random *rand.Rand) {
 	ref := anyRef(random)
@@ -138,7 +138,7 @@ func replaceSomething(w *World, random *rand.Rand) {
 	})
 }
 
-// applyAtLast applies an object as soon as that is allowed.
+// applyAtLast applies an object as soon as that is permitted.
 func (w *World) applyAtLast(object api.Object) {
 	for range 30 {
 		if w.askNow(object.Ref(), applied(object), w.applying(object)) {
@@ -148,8 +148,8 @@ func (w *World) applyAtLast(object api.Object) {
 	}
 }
 
-// hasten applies an object, runs it where that is asked for, and deletes it again before anyone has come far with it.
-// An engine that is slow has come less far.
+// hasten applies an object, runs it if it is a job, and deletes it again before the agent has finished its creation. A
+// slow engine has made less of it.
 func hasten(w *World, random *rand.Rand) {
 	if chance(random, 2) {
 		slowEngine(w, random)
@@ -184,7 +184,7 @@ func (w *World) setting(name string, change api.ConfigRequest) func(ctx context.
 	}
 }
 
-// fresh is a value that no one had before.
+// fresh returns a new, unique value.
 func (p *people) fresh() string { return strconv.FormatInt(p.values.Add(1), 10) }
 
 func scaleSomething(w *World, random *rand.Rand) {
@@ -251,7 +251,7 @@ func (w *World) startAgain(ref api.Ref) {
 	})
 }
 
-// execSomething runs a command in a pod that runs, if one does.
+// execSomething runs a command in a running pod, if there is one.
 func execSomething(w *World, random *rand.Rand) {
 	container, ok := w.pick(random)
 	if !ok {

@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/internal/node/ingress"
 )
 
-// Where there are several machines, people give the served workloads ports of every node, by TCP or UDP, and take them
-// away. Each port is one workload's for all time: any other that answers there is wrong.
+// With several machines, people add ports of every node, TCP or UDP, to the served workloads, and remove them. Each
+// port belongs to one workload in the whole run: an answer of any other is wrong.
 
 // portOf are the ports of the served workloads.
 var portOf = map[string]int{"web": 7001, "api": 7002}
@@ -18,7 +18,7 @@ func portRef(name string) api.Ref {
 	return api.Ref{Kind: api.KindIngress, Scope: scope, Name: name + "-port"}
 }
 
-// portVerb says something about the port of a workload after some steps of a world of several machines.
+// portVerb adds or removes the port of a workload after some steps of a world with several machines.
 func (w *World) portVerb(step int) {
 	if !w.several() {
 		return
@@ -45,7 +45,7 @@ func (w *World) edges() map[string]*edge {
 	return out
 }
 
-// knock asks at the ports of every node, and checks who answers.
+// knock connects to the ports of every node, and checks which workload answers.
 func (w *World) knock() {
 	if !w.several() {
 		return
@@ -59,15 +59,15 @@ func (w *World) knock() {
 	}
 }
 
-// knockAt asks at the port of a workload on a node once. It reports whether a pod answered.
+// knockAt connects once to the port of a workload on a node. It reports whether a pod answered.
 func (w *World) knockAt(node string, proxy *edge, name, protocol string) bool {
 	listen := api.Listen{Port: portOf[name], Protocol: protocol}
 	pod, ok := proxy.route(func(r ingress.Route) bool { return r.Listen == listen })
 	return ok && w.answered(node, name, fmt.Sprintf("port %s of %s", listen, node), pod)
 }
 
-// closedPorts are the nodes on which a declared port of a workload answers nobody, and the ports that are open although
-// nothing declares them.
+// closedPorts returns the nodes on which a declared port of a workload doesn't answer, and the open ports that nothing
+// declares.
 func (w *World) closedPorts() (out []string) {
 	if !w.several() {
 		return nil

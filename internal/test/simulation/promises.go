@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// promises are the pods that Tend said it had stopped for good, by object, until people ask anything else of the
+// promises are the pods that Tend reported as stopped for good, by object, until people request anything else of the
 // object.
 type promises struct {
 	mu      sync.Mutex
@@ -17,7 +17,7 @@ type promises struct {
 	stopped map[api.Ref][]string
 }
 
-// ask notes that people ask something of an object, and counts it.
+// ask records a request for an object, and returns the number of requests.
 func (p *promises) ask(ref api.Ref) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -29,7 +29,7 @@ func (p *promises) ask(ref api.Ref) int {
 	return p.asked[ref]
 }
 
-// keep notes pods that stay stopped, unless something else was asked since.
+// keep records pods that must stay stopped, unless another request came since.
 func (p *promises) keep(ref api.Ref, asked int, pods []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -38,14 +38,14 @@ func (p *promises) keep(ref api.Ref, asked int, pods []string) {
 	}
 }
 
-// forget: an older store doesn't know them.
+// forget drops the promises: an older store doesn't have them.
 func (p *promises) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	clear(p.stopped)
 }
 
-// kept demands that what was stopped for good doesn't run.
+// kept requires that pods stopped for good don't run.
 func (p *promises) kept(w *World) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -5,18 +5,17 @@ import (
 	"time"
 )
 
-// reach is a server's way to the store. The zero value has no delay.
+// reach is a server's network connection to the store. The zero value has no delay.
 type reach struct {
 	mu     sync.Mutex
-	healed chan struct{} // nil while it is not cut off
+	healed chan struct{} // nil while the connection isn't cut
 	takes  time.Duration
-	// fatal counts the commits until one in whose middle the server dies; 0 for none. That one is applied late by so
-	// much.
+	// fatal counts the commits until the one during which the server dies; 0 for none. That commit is applied late.
 	fatal int
 	late  time.Duration
 }
 
-// cut lets nothing through until heal is called.
+// cut blocks all calls until heal is called.
 func (r *reach) cut() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -25,14 +24,14 @@ func (r *reach) cut() {
 	}
 }
 
-// slow lets each call take so long until heal is called.
+// slow makes each call take a time until heal is called.
 func (r *reach) slow(takes time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.takes = takes
 }
 
-// killAt has the server die in the middle of one of its next commits.
+// killAt kills the server in the middle of one of its next commits.
 func (r *reach) killAt(commit int, late time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,14 +48,14 @@ func (r *reach) heal() {
 	r.takes, r.fatal = 0, 0
 }
 
-// until returns what is closed when the cut ends; nil if there is none.
+// until returns a channel that is closed when the cut ends; nil if there is no cut.
 func (r *reach) until() chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.healed
 }
 
-// delay is the time that a call takes to arrive.
+// delay returns the time that a call takes to arrive.
 func (r *reach) delay() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -2,14 +2,14 @@ package simulation
 
 import "math/rand/v2"
 
-// action is one thing that may happen.
+// action is an event that may happen in a step, with its weight.
 type action struct {
 	name   string
 	weight int
 	do     func(w *World, random *rand.Rand)
 }
 
-// repertoire is all that may happen, and how often beside the rest.
+// repertoire lists all actions with their weights.
 var repertoire = []action{
 	{"apply", 20, applySomething},
 	{"apply files", 4, applyFiles},
@@ -69,7 +69,7 @@ var totalWeight = func() (sum int) {
 	return sum
 }()
 
-// draw chooses what happens next.
+// draw chooses the next action.
 func draw(random *rand.Rand) action {
 	n := random.IntN(totalWeight)
 	for _, a := range repertoire {

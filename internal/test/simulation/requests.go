@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// requests sends some to every host, and checks who answers.
+// requests sends requests to every host, and checks which pods answer.
 func (w *World) requests(n int) {
 	select {
 	case <-w.server.done:
@@ -23,14 +23,14 @@ func (w *World) requests(n int) {
 	}
 }
 
-// request asks for a host once. It reports whether a pod answered.
+// request sends one request to a host. It reports whether a pod answered.
 func (w *World) request(name string) bool {
 	host := name + ".test"
 	pod, ok := w.nodeEdge().route(func(r ingress.Route) bool { return r.Host == host })
 	return ok && w.answered("n1", name, host, pod)
 }
 
-// answered asks a pod that a node's proxy has chosen for a workload, and checks who answers.
+// answered sends a request to the pod that a node's proxy chose for a workload, and checks the answer.
 func (w *World) answered(node, name, at string, pod ingress.Pod) bool {
 	w.count.requests.Add(1)
 	container, reached := w.reached(node, pod)
@@ -50,8 +50,8 @@ func (w *World) answered(node, name, at string, pod ingress.Pod) bool {
 	return true
 }
 
-// reached returns the container that answers where a node says that a pod is: on that node at its address, on another
-// one where the other connects to.
+// reached returns the container at a pod's address as a node sees it: at its own address on the same node, at the
+// relay's on another.
 func (w *World) reached(node string, pod ingress.Pod) (runtime.Container, bool) {
 	on, at := node, pod.Address
 	if pod.Via != (relay.Target{}) {

@@ -16,9 +16,9 @@ import (
 // quietTime is the time for which a world at rest is watched, in virtual time.
 const quietTime = 90 * time.Second
 
-// rests demands that a world that is as declared does nothing.
+// rests requires that a world in the declared state does nothing.
 func (w *World) rests() {
-	w.pass(30 * time.Second) // what follows a rollout: old containers and releases go
+	w.pass(30 * time.Second) // the cleanup after a rollout: old containers and releases
 	behind := w.clockBehind()
 	before, since, calls := w.entries(), w.revision(), w.engine.Mutations()
 	w.pass(quietTime)
@@ -45,7 +45,7 @@ func (w *World) revision() int64 {
 	return page.Revision
 }
 
-// entries are all that the store holds, by key.
+// entries returns everything in the store, by key.
 func (w *World) entries() map[string]store.Entry {
 	page, err := w.store.List(context.Background(), "/", store.ListOptions{})
 	if err != nil {
@@ -58,8 +58,8 @@ func (w *World) entries() map[string]store.Entry {
 	return out
 }
 
-// changes are what was written and deleted between two reads, but for what time alone changes: losses of nodes that are
-// long past, and the statuses named, with the events of the same commits.
+// changes returns the keys written and deleted between two reads, except those that time alone changes: old losses of
+// nodes, and the named statuses with the events of the same commits.
 func (w *World) changes(before, after map[string]store.Entry, statuses []string) []string {
 	reported := map[int64]bool{}
 	for _, key := range statuses {
@@ -85,7 +85,7 @@ func (w *World) changes(before, after map[string]store.Entry, statuses []string)
 	return out
 }
 
-// forgets reports whether all that changed in a node's losses is that some are gone which are an hour old.
+// forgets reports whether a node's losses only lost entries that are an hour old.
 func (w *World) forgets(before, after store.Entry) bool {
 	var old, left api.NodeLosses
 	decode(before.Value, &old)

@@ -13,9 +13,9 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// returns has a workload mount a file, which outlives a server that knows of nothing. Then it builds the image again
-// under its tag and changes the file and config: that has to be noticed. Then it rolls back, config too: what runs has
-// to be what ran before, the older build and the older file too.
+// returns mounts a file into a workload; the file outlives a start of the server over an empty store. Then it rebuilds
+// the image under its tag and changes the file and the config, which Tend must notice. Then it rolls back with the
+// config: the older build and the older file must run again.
 func (w *World) returns() {
 	random := rand.New(rand.NewPCG(w.opts.Seed, 6<<32))
 	for _, object := range w.declaredObjects() {
@@ -55,7 +55,7 @@ func (w *World) returns() {
 	w.becomes("it was declared again")
 }
 
-// becomes demands that the world becomes what is declared.
+// becomes requires that the world reaches the declared state.
 func (w *World) becomes(since string) {
 	w.await(correctTime, w.amiss)
 	if left := w.amiss(); len(left) > 0 {
@@ -63,7 +63,7 @@ func (w *World) becomes(since string) {
 	}
 }
 
-// runsNow describes what runs of an object, each sort of container once, and names the release of one.
+// runsNow describes the running containers of an object, each sort once, and names the release of one.
 func (w *World) runsNow(ref api.Ref) (sorts, release string) {
 	found := map[string]bool{}
 	for _, c := range w.ours() {
@@ -80,8 +80,8 @@ func (w *World) runsNow(ref api.Ref) (sorts, release string) {
 	return strings.Join(slices.Sorted(maps.Keys(found)), "\n"), release
 }
 
-// renewFiles declares files that are new, twice: a file that is new has the time of the machine, and one that is
-// declared again that of the world.
+// renewFiles declares new files twice: a new file gets the time of the machine, one that is declared again the virtual
+// time.
 func (w *World) renewFiles() {
 	content := map[string]api.AssetFile{}
 	for _, key := range fileKeys {
@@ -92,7 +92,7 @@ func (w *World) renewFiles() {
 	}
 }
 
-// mounting is a workload that runs one pod, with a file.
+// mounting returns a workload that runs one pod with a mounted file.
 func mounting(object api.Object) api.Object {
 	fields := map[string]any{}
 	decode(object.Spec, &fields)

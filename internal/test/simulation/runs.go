@@ -28,7 +28,7 @@ func runRelease(w *World, random *rand.Rand) {
 	}))
 }
 
-// runOnce asks for a run until the outcome is known, and counts it: at most one may come of it, and none where the
+// runOnce requests a run until the outcome is known, and counts it: at most one run may come of it, and none if the
 // first answer was a refusal.
 func (p *people) runOnce(call func(ctx context.Context) (api.RunResult, error)) func(ctx context.Context) error {
 	return func(ctx context.Context) error {

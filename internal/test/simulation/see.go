@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/client"
 )
 
-// see asks any server for an object, as a person does beside whatever else goes on. What it shows goes into the history
-// of the object, unless the server says that it may be old.
+// see reads an object from any server, concurrently with everything else. The result goes into the history of the
+// object, unless the server marks it as stale.
 func (w *World) see(ref api.Ref) {
 	w.people.wait.Go(func() {
 		w.count.verbs.Add(1)

@@ -18,7 +18,7 @@ import (
 	"tend.dev/tend/internal/test/fault"
 )
 
-// server is one life of the server process.
+// server is one start of the server process.
 type server struct {
 	listener *pipe
 	nodes    *pipe // nil while the agent is within the server
@@ -29,7 +29,7 @@ type server struct {
 	err      error // valid once done is closed
 }
 
-// start begins a life of the server. The world has none at the time.
+// start starts the server. No other start of it may be running.
 func (w *World) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &server{listener: newPipe(), edge: &edge{}, cancel: cancel, done: make(chan struct{})}
@@ -85,7 +85,7 @@ func (w *World) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(w.opts.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// kill ends the server between two points, wherever it is, and waits until nothing of it is left.
+// kill ends the server between two points, wherever it is, and waits until all of its goroutines have ended.
 func (w *World) kill() {
 	w.server.die()
 	<-w.server.done
@@ -113,7 +113,7 @@ func (s *server) close() {
 	}
 }
 
-// died is closed when the server has ended; nil if it is to be off.
+// died returns a channel that is closed when the server has ended; nil if it is meant to be off.
 func (w *World) died() <-chan struct{} {
 	if w.off.Load() {
 		return nil
@@ -121,7 +121,7 @@ func (w *World) died() <-chan struct{} {
 	return w.server.done
 }
 
-// revive starts the server again where it has ended, as a service manager does.
+// revive restarts the server if it has ended, as a service manager does.
 func (w *World) revive() {
 	select {
 	case <-w.died():
@@ -135,7 +135,7 @@ func (w *World) revive() {
 	w.start()
 }
 
-// excused reports whether a server may end by an error: its own death, or a store or an engine that doesn't answer.
+// excused reports whether a server may end with an error: its own crash, or a store or an engine that doesn't answer.
 func excused(err error) bool {
 	for _, cause := range []error{fault.ErrCrashed, errNoAnswer, store.ErrNoSpace, store.ErrUnknownOutcome,
 		runtime.ErrUnavailable} {
@@ -160,7 +160,7 @@ func (w *World) newClient() *client.Client {
 // now is the wall clock of the server's machine. Probes keep the right time: they count by Go's monotonic readings.
 func (w *World) now() time.Time { return time.Now().Add(time.Duration(w.skew.Load())) }
 
-// answerProbe asks a container as its image behaves.
+// answerProbe answers a probe of a container as its image behaves.
 func (w *World) answerProbe(_ context.Context, a prober.Attempt) probe.Result {
 	container, ok := w.engine.ByID(a.Container)
 	if !ok || container.State != runtime.StateRunning {

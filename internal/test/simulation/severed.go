@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// severed is the store as a server reaches it that may be cut off from it, or far away. What it sends during a cut is
-// lost; it hears what it has missed when the cut ends.
+// severed is the store over a network that may be cut or slow. Calls during a cut are lost; watches deliver what they
+// missed when the cut ends.
 type severed struct {
 	*link
 	reach *reach
@@ -54,7 +54,7 @@ func (s *severed) commitAndDie(ctx context.Context, txn store.Txn, late time.Dur
 	s.w.storyf("server %s dies in the middle of commit %s", serverName(s.number), txn.Site)
 	s.w.weather.late.Go(func() {
 		sleepFor(late)
-		_, _ = s.link.Commit(context.Background(), txn) // its sender is gone
+		_, _ = s.link.Commit(context.Background(), txn) // its sender is dead
 	})
 	s.life.die()
 	return 0, noAnswer(ctx)

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// shaky is the engine as the server reaches it: calls may take long, and an answer may be lost after the call took
+// shaky is the engine behind a faulty connection: calls may take long, and an answer may be lost after the call took
 // effect.
 type shaky struct {
 	runtime.Runtime

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/client"
 )
 
-// stops stops a workload for good: its pods stop, and stay so whatever becomes of the server and the engine, until
+// stops stops a workload for good: its pods stop, and stay stopped through restarts of the server and the engine, until
 // people start them again.
 func (w *World) stops() {
 	random := rand.New(rand.NewPCG(w.opts.Seed, 5<<32))

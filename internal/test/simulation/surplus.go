@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// surplus: what makes pods of a deployment leaves no more of them than are declared. A pod and the one that replaces it
-// are one place. Where people stopped some for good nothing is said: those fill places too.
+// surplus: a transaction that makes pods of a deployment leaves no more of them than are declared. A pod and its
+// replacement count as one. Deployments with frozen pods aren't checked: those count too.
 func (l *link) surplus(txn store.Txn) {
 	for owner := range madeFor(txn) {
 		entry, err := l.Store.Get(context.Background(), records.ObjectKey(owner))
@@ -45,7 +45,7 @@ func madeFor(txn store.Txn) map[api.Ref]bool {
 	return out
 }
 
-// places are how many places of a deployment are filled, as far as the store says.
+// places returns how many places of a deployment are filled, according to the store.
 func (l *link) places(owner api.Ref) int {
 	live, replaced := map[string]bool{}, map[string]bool{}
 	for _, entry := range l.under(records.TasksPrefix) {
@@ -71,7 +71,7 @@ func (l *link) places(owner api.Ref) int {
 	return places
 }
 
-// under are the entries below a prefix, whatever the weather.
+// under returns the entries below a prefix, unaffected by faults.
 func (l *link) under(prefix string) []store.Entry {
 	page, err := l.Store.List(context.Background(), prefix, store.ListOptions{})
 	if err != nil {

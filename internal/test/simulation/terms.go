@@ -33,7 +33,7 @@ func (t *terms) began() time.Time {
 	return t.since
 }
 
-// claims takes note of a claim.
+// claims records a claim of the controllers.
 func (l *link) claims(txn store.Txn) {
 	t := &l.w.terms
 	t.mu.Lock()
@@ -50,8 +50,8 @@ func (l *link) claims(txn store.Txn) {
 	}
 }
 
-// leads reports whether the store says that this life of a server has the controllers. While the world commits, no
-// other claim is written.
+// leads reports whether the store names this start of a server as the one with the controllers. While the world
+// commits, no other claim is written.
 func (l *link) leads() bool {
 	if !l.w.shared() {
 		return true
@@ -67,7 +67,7 @@ func (l *link) leads() bool {
 var led = []string{records.StatusPrefix, records.ReleasesPrefix, records.SlotsPrefix,
 	records.ImagesPrefix, records.TasksPrefix, records.PlacingKey}
 
-// mayWrite: only the server that has the controllers, in the life in which it claimed them, writes what they write.
+// mayWrite: only the server with the controllers, in the start in which it claimed them, writes the controllers' keys.
 func (l *link) mayWrite(leads bool, txn store.Txn) {
 	if leads {
 		return

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// seat is one of several servers, whichever it is, through all its lives.
+// seat is one of several servers, across all its restarts.
 type seat struct {
 	name  string
 	off   *atomic.Bool
@@ -31,8 +31,7 @@ func (w *World) seat(number int) seat {
 	return seat{serverName(number), &b.off, &b.reach, b.stop, b.start}
 }
 
-// mishapOfThree lets something happen to one of three servers: often to the one that leads, since the others notice
-// that.
+// mishapOfThree causes a fault of one of three servers: often of the leader, since that affects the others.
 func (w *World) mishapOfThree(random *rand.Rand) {
 	d, what := span(random, 40*time.Second), random.IntN(40)
 	s, slow := w.seat(random.IntN(3)), span(random, 4*time.Second)

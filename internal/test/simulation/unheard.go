@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// A machine may be silent for a moment that is too short for its node to count as down: two beats are missing then, and
-// no new pod may go there.
+// A machine may be silent too briefly for its node to count as down: two beats are missing then, and no new pod may be
+// placed there.
 
 // A lull is at least twice as long as the time between two beats, and shorter than a heartbeat lasts.
 const (
@@ -19,7 +19,7 @@ const (
 	mostLull  = 24 * time.Second
 )
 
-// lull lets nothing through to a machine's agent for a moment, in which people want more pods, and others.
+// lull silences a machine's agent for a moment, in which people scale deployments up.
 func (w *World) lull(m *machine, random *rand.Rand) {
 	d := leastLull + span(random, mostLull-leastLull)
 	w.faultf("for %s, the cable to the agent of %s passes nothing on", d, m.node)
@@ -32,10 +32,10 @@ func (w *World) lull(m *machine, random *rand.Rand) {
 	}
 }
 
-// seenWithin is the time after which a server that is alone has seen what is in its store: longer than its watch lags.
+// seenWithin is the time after which a server that is alone has seen its store: longer than its watch lags.
 const seenWithin = 3 * time.Second
 
-// missed takes in a heartbeat's key: since when it says that two beats are missing.
+// missed records, from a heartbeat's record, since when two beats are missing.
 func (a *archive) missed(node string, beat records.Heartbeat) {
 	if beat.Last.IsZero() {
 		delete(a.unheard, node)
@@ -44,8 +44,8 @@ func (a *archive) missed(node string, beat records.Heartbeat) {
 	}
 }
 
-// sent judges what a server sends to the store, whatever becomes of it on the way: no pod gets a node of which the
-// store says that nobody hears it. Of several servers, the one that sends may be far behind.
+// sent checks a transaction that a server sends to the store, even if it is lost on the way: no pod gets a node that,
+// by the store, no server hears. Among several servers, the sender may lag far behind.
 func (a *archive) sent(txn store.Txn) {
 	if a.w.shared() || !a.w.several() {
 		return

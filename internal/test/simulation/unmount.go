@@ -7,10 +7,10 @@ import (
 	"tend.dev/tend/internal/store/memory"
 )
 
-// collected is the time after which a server has searched for unused files, and those there are aren't new.
+// collected is the time after which a server has collected unused files, and existing files are no longer new.
 const collected = 70 * time.Minute
 
-// unmount starts the server once with an empty store, as where the disk of --data isn't mounted, and then with its own
+// unmount starts the server once with an empty store, as if the disk of --data weren't mounted, and then with its own
 // again. Nothing may be lost by that.
 func unmount(w *World, random *rand.Rand) {
 	if w.shared() || w.away.Load() || !w.weather.calm() {

@@ -18,8 +18,8 @@ type watched struct {
 	mu      sync.Mutex
 	alive   map[string]string // by task: the container's id
 	places  map[string]string // by ordinal of a statefulset: the container's id
-	homes   map[string]string // by id of a container: its node
-	starts  map[string]int    // of what runs once, by task
+	homes   map[string]string // by a container's id: its node
+	starts  map[string]int    // of runs and commands, by task
 	guarded map[string]string // containers that may not end, by id
 	spare   int               // so many of them may
 	steps   map[string]int    // of the commands of a release, by owner and container
@@ -71,7 +71,7 @@ func (o *watched) made(record hollow.Record) {
 	o.sameSecrets(record, task)
 }
 
-// sameSecrets: the secret files hold what the release says.
+// sameSecrets: the secret files hold the release's values.
 func (o *watched) sameSecrets(record hollow.Record, task taskRecord) {
 	merged, err := o.w.openEnv(task.release.Env)
 	_, want := env.Split(merged)
@@ -101,7 +101,7 @@ func (o *watched) sameCommand(record hollow.Record, task taskRecord) {
 	}
 }
 
-// sameEnv: the container has the release's environment, and says who it is over it.
+// sameEnv: the container has the release's environment, overridden by its own identity.
 func (o *watched) sameEnv(record hollow.Record, task taskRecord) {
 	want, err := o.w.openEnv(task.release.Env)
 	if err != nil {
@@ -168,7 +168,7 @@ func (o *watched) started(record hollow.Record) {
 	}
 }
 
-// doubles reports whether two containers of an ordinal may run, one on each of two nodes.
+// doubles reports whether two containers of an ordinal may run on two nodes.
 func (o *watched) doubles(one, other string) bool {
 	return o.w.archive.mayDouble(one) || o.w.archive.mayDouble(other)
 }
@@ -191,7 +191,7 @@ func (o *watched) guard(containers map[string]string, spare int) {
 	o.guarded, o.spare = containers, spare
 }
 
-// restored: what ran since the copy was made may run again.
+// restored: containers that ran since the copy was made may run again.
 func (o *watched) restored() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

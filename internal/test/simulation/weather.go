@@ -9,24 +9,23 @@ import (
 // weather holds the faults between the server and its store. The zero value has none.
 type weather struct {
 	mu sync.Mutex
-	// random draws what happens to a commit.
+	// random draws the fate of a commit.
 	random *rand.Rand
-	// unknown is the share of commits that end without an answer: some are never applied, some at once, some late.
+	// unknown is the share of commits with an unknown outcome: some are never applied, some at once, some late.
 	unknown float64
-	// stalled is closed at the end of a stall; nil in none. Nothing is answered meanwhile, and what was sent is applied
-	// then.
+	// stalled is closed at the end of a stall; nil outside of one. Calls block meanwhile, and are applied then.
 	stalled chan struct{}
-	// full refuses what writes.
+	// full refuses all writes.
 	full bool
 	// lag is the delay with which the watch learns of a commit.
 	lag time.Duration
-	// deaf lets no heartbeat through.
+	// deaf drops all heartbeats.
 	deaf bool
-	// late are commits on their way to the store.
+	// late counts the commits on their way to the store.
 	late sync.WaitGroup
 }
 
-// calm reports whether nothing is wrong.
+// calm reports whether there are no faults.
 func (f *weather) calm() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -44,7 +43,7 @@ func (f *weather) clear() {
 	}
 }
 
-// fate is the end of one commit.
+// fate is the fate of one commit.
 type fate struct {
 	unanswered bool
 	lost       bool

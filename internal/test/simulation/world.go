@@ -15,19 +15,19 @@ import (
 	"tend.dev/tend/internal/store/memory"
 )
 
-// Options say which world to live through.
+// Options select the world to run.
 type Options struct {
 	// Seed decides everything.
 	Seed uint64
 	// Steps is the number of events before the faults end. Default DefaultSteps.
 	Steps int
-	// Drop are the steps to leave out, by number: a story is minimised by it. What the others do doesn't change.
+	// Drop holds the numbers of steps to skip, to minimize a failing run. It doesn't change the other steps.
 	Drop map[int]bool
 	// Settle returns once every goroutine of the world waits for time to pass or for another: synctest.Wait.
 	Settle func()
-	// Folder is where the root lies. Default the system's folder for temporary files.
+	// Folder is the parent of the root. Default: the system's folder for temporary files.
 	Folder string
-	// Log gets what the server logs. Default nowhere.
+	// Log receives the server's log. Default: none.
 	Log io.Writer
 }
 
@@ -36,16 +36,16 @@ const DefaultSteps = 120
 
 // Result describes the end of a world.
 type Result struct {
-	// Failures are the sentences that did not hold; none in a good world.
+	// Failures are the oracle's rules that were broken; none in a good world.
 	Failures []string
-	// Story says what happened, a line a thing, with the virtual time it happened at.
+	// Story lists the events of the run, one a line, with their virtual time.
 	Story []string
-	// Happened are the numbers of the steps that were taken.
+	// Happened is the number of steps that were taken.
 	Happened int
 	Counts
 }
 
-// Counts are what happened in a world, by sort. Their sum is its steps.
+// Counts counts the events of a world by sort. Their sum is its steps.
 type Counts struct {
 	Verbs, Hands, Faults, Commits, Calls, Events, Requests int64
 }
@@ -84,7 +84,7 @@ type World struct {
 	store   *memory.Store
 	engine  *hollow.Engine
 	server  *server
-	agents  []*machine // none while the agent is within the server
+	agents  []*machine // none while the agent runs within the server
 	liar    *liar      // nil in most worlds
 	drained string     // the node that is drained in the end
 	client  *client.Client
@@ -102,15 +102,15 @@ type World struct {
 	count   counters
 	keyring keyring
 	copied  *backup
-	// paused says that an older store was put back and the server not resumed since.
+	// paused is set from a restore of an older store until the server is resumed.
 	paused atomic.Bool
 	// clockSet is when the clock was last set, in nanoseconds since the world began; 0 is never.
 	clockSet atomic.Int64
 	// crashIn counts the points until the server dies; 0 and below is never.
 	crashIn atomic.Int64
-	// unmounted says that the server runs over an empty store.
+	// unmounted is set while the server runs over an empty store.
 	unmounted atomic.Bool
-	// away says that the engine was made unreachable.
+	// away is set while the engine is unreachable.
 	away atomic.Bool
 	// listener is where the server that lives is reached.
 	listener atomic.Pointer[pipe]
@@ -118,8 +118,8 @@ type World struct {
 	// committing keeps the archive in the order of the store.
 	committing sync.Mutex
 
-	// beside are the other servers over the store, in worlds that have some; reach is the first one's way to it, and
-	// off says that it isn't started again yet.
+	// beside are the other servers over the store, in worlds with several; reach is the first server's connection to the
+	// store, and off is set until that server is started again.
 	beside atomic.Pointer[[]*standby]
 	reach  reach
 	off    atomic.Bool
@@ -131,7 +131,7 @@ type World struct {
 	story    []string
 }
 
-// Run lives through one world. It must run within a bubble of testing/synctest.
+// Run runs one world. It must be called within a bubble of testing/synctest.
 func Run(opts Options) Result {
 	if opts.Steps == 0 {
 		opts.Steps = DefaultSteps
@@ -188,7 +188,7 @@ func found(opts Options) (*World, error) {
 	return w, nil
 }
 
-// end leaves nothing behind.
+// end removes everything that the world made.
 func (w *World) end() {
 	w.weather.clear()
 	w.people.wait.Wait()
@@ -232,7 +232,7 @@ func (w *World) live() (happened int) {
 	return happened
 }
 
-// crashes decides at every point of the server whether it dies there.
+// crashes decides at every failpoint of the server whether it dies there.
 func (w *World) crashes(name string) bool {
 	if w.crashIn.Load() <= 0 || w.crashIn.Add(-1) != 0 {
 		return false
@@ -258,7 +258,7 @@ func (w *World) fail(format string, args ...any) {
 	}
 }
 
-// maxStory bounds what is kept of a world that goes wrong for long.
+// maxStory bounds the story of a world that keeps failing.
 const maxStory = 5000
 
 func (w *World) storyf(format string, args ...any) {

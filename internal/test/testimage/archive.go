@@ -41,7 +41,7 @@ func archive(binary []byte, version string, tags []string) (packed []byte, id st
 	return packed, "sha256:" + digest(config), err
 }
 
-// fullTags adds the tag that an archive, unlike every other place, does not imply.
+// fullTags adds the default tag, which an archive, unlike every other place, does not imply.
 func fullTags(tags []string) []string {
 	full := make([]string, 0, len(tags))
 	for _, tag := range tags {

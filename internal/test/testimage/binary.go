@@ -69,7 +69,7 @@ func cacheDir() (string, error) {
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
-// lock keeps other processes of this machine from compiling the same thing beside us.
+// lock keeps other processes of this machine from compiling the same binary at the same time.
 func lock(path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -81,7 +81,7 @@ func lock(path string) (unlock func(), err error) {
 	return func() { _ = file.Close() }, nil
 }
 
-// compile builds in a folder of its own and renames, so that a cut build leaves nothing that looks whole.
+// compile builds in a temporary folder and renames, so that an interrupted build leaves no incomplete binary.
 func compile(ctx context.Context, path string) error {
 	work, err := os.MkdirTemp("", "tend-testimage-")
 	if err != nil {

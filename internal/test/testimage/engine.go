@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// engine speaks the few words of the engine's HTTP API that loading an image takes. The client library belongs to
+// engine is a client of the engine's HTTP API, with only the calls for loading an image. The client library belongs to
 // internal/node/runtime/docker alone.
 type engine struct {
 	http *http.Client
@@ -41,7 +41,7 @@ func dialEngine() (*engine, error) {
 	return nil, fmt.Errorf("test images can't be loaded over DOCKER_HOST %q; unset it, or give unix:// or tcp://", host)
 }
 
-// load hands over an image archive and answers with what the engine says at its end.
+// load sends an image archive and returns the engine's final message.
 func (e *engine) load(ctx context.Context, archive io.Reader) error {
 	response, err := e.send(ctx, http.MethodPost, "/images/load?quiet=1", archive)
 	if err != nil {
@@ -62,8 +62,8 @@ func (e *engine) load(ctx context.Context, archive io.Reader) error {
 	}
 }
 
-// untag removes a tag. An engine that removes the last two tags of an image at once fails one of the calls, and has the
-// other one's effect.
+// untag removes a tag. An engine that gets two calls for the last two tags of an image at once fails one of them, and
+// carries out the other.
 func (e *engine) untag(ctx context.Context, tag string) error {
 	response, err := e.send(ctx, http.MethodDelete, "/images/"+tag, nil)
 	if err != nil && strings.Contains(err.Error(), "unrecognized image ID") {

@@ -30,7 +30,7 @@ func Ensure(ctx context.Context, version string, tags ...string) error {
 	return nil
 }
 
-// Remove drops tags; the image itself goes with its last one.
+// Remove drops tags; the image itself is removed with its last one.
 func Remove(ctx context.Context, tags ...string) error {
 	engine, err := dialEngine()
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// appendRows plays a database: it holds a lock on the file args[0] and appends a row, "<host> <number>", every 10 ms
-// until a signal ends it. A second one on the same file writes the row "<host> second" and goes on all the same, as a
-// database on another machine's lock would.
+// appendRows simulates a database: it locks the file args[0] and appends a row, "<host> <number>", every 10 ms until a
+// signal ends it. A second one on the same file writes the row "<host> second" and continues all the same, as over a
+// file system without locks.
 func appendRows(args []string) int {
 	file, err := os.OpenFile(args[0], os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {

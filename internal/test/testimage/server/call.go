@@ -31,7 +31,7 @@ func call(args []string) int {
 	return code(err)
 }
 
-// check prints the answer of a URL and ends with 0 if its status is below 400, else with 1: what a HEALTHCHECK runs.
+// check prints the answer of a URL and exits with 0 if its status is below 400, else with 1, for use in a HEALTHCHECK.
 func check(args []string) int {
 	response, err := (&http.Client{Timeout: 10 * time.Second}).Get(args[0])
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// traffic answers clients of a proxy: /sum counts a body's bytes, /echo sends back line by line over a connection that
-// was upgraded, /address says who seems to ask.
+// traffic answers clients of a proxy: /sum counts a body's bytes, /echo echoes lines over an upgraded connection,
+// /address returns the client's address as the pod sees it.
 func traffic(mux *http.ServeMux) {
 	mux.HandleFunc("POST /sum", func(w http.ResponseWriter, r *http.Request) {
 		n, err := io.Copy(io.Discard, r.Body)

@@ -1,5 +1,5 @@
-// Command server is the only program in test images: it serves HTTP, or does the one thing its first argument names, so
-// that every way a container can behave is possible FROM scratch.
+// Command server is the only program in test images: it serves HTTP, or performs the command that its first argument
+// names, so that containers can behave in every way although the image is FROM scratch.
 package main
 
 import (
@@ -90,8 +90,9 @@ func sleep(args []string) int {
 	return 0
 }
 
-// await ends with code args[1], 0 by default, once write has filled the file args[0] and has ended: a test does that
-// when it is ready for the end. The end of a container's first process kills the others, so the writer goes before it.
+// await exits with code args[1], 0 by default, once the command write has filled the file args[0] and has ended: a test
+// uses it to choose the moment of the end. The end of a container's first process kills the others, so the writer must
+// end before it.
 func await(args []string) int {
 	for !filled(args[0]) {
 		time.Sleep(20 * time.Millisecond)
@@ -121,8 +122,7 @@ func burn(args []string) int {
 	return waitForTerm()
 }
 
-// printLines prints args[0] numbered lines, each args[1] bytes long where given, odd ones on stdout, even ones on
-// stderr.
+// printLines prints args[0] numbered lines, each args[1] bytes long if given: odd ones on stdout, even ones on stderr.
 func printLines(args []string) int {
 	for i := 1; i <= number(args, 0); i++ {
 		out := os.Stdout
@@ -138,8 +138,8 @@ func printLines(args []string) int {
 	return 0
 }
 
-// eat allocates and touches args[0] MiB after the duration args[1], then waits. The engine hears of a lack of memory
-// from the kernel once it watches the container, which it begins to do a moment after the start.
+// eat allocates and touches args[0] MiB after the duration args[1], then waits. The delay lets the engine begin to
+// watch the container: only then does the kernel's report of a lack of memory reach it.
 func eat(args []string) int {
 	time.Sleep(duration(args, 1))
 	for range number(args, 0) {

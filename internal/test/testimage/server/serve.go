@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// serve answers HTTP until it is asked to stop. Every flag can be given as an environment variable too, because a
-// manifest's env is easier to change than its command.
+// serve answers HTTP until a signal stops it. Every flag can also be an environment variable, because a manifest's env
+// is easier to change than its command.
 func serve(args []string) int {
 	flags := flag.NewFlagSet("server", flag.ExitOnError)
 	port := flags.String("port", envOr("PORT", "8080"), "port to listen on ($PORT)")
@@ -84,8 +84,8 @@ func handler(version string, ready time.Time) http.Handler {
 	return mux
 }
 
-// health answers probes: /healthz with 503 until ready, then with 200, or with the status last given to /health?code=.
-// /redirect leads away, /hang never answers.
+// health answers probes: /healthz with 503 until ready, then with 200, or with the status last set by /health?code=.
+// /redirect redirects, /hang never answers.
 func health(mux *http.ServeMux, ready time.Time) {
 	var given atomic.Int64
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {

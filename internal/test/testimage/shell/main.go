@@ -1,5 +1,5 @@
 // Command shell is the sh of test images that need one: echo, exit, sh -c, variables, quotes and &&, and nothing else.
-// FROM scratch there is no other, and no registry to take one from.
+// Images FROM scratch have no sh, and tests have no registry to pull one from.
 package main
 
 import (
@@ -17,7 +17,7 @@ func main() {
 	os.Exit(run(os.Args[2]))
 }
 
-// run does commands one after another until one fails.
+// run executes commands one after another until one fails.
 func run(text string) int {
 	var command []string
 	for _, word := range append(words(text), "&&") {

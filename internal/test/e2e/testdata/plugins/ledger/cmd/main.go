@@ -1,5 +1,5 @@
-// Command ledger is a plugin as others write them: one program, an alias, and the variables and paths of the older
-// names alone.
+// Command ledger is a plugin as other authors write them: one program, an alias, and only the older names of variables
+// and paths.
 package main
 
 import (
@@ -76,7 +76,7 @@ func run(command string, args []string) (any, error) {
 
 func actions(list ...table) table { return table{"message": "done", "actions": list} }
 
-// described is the manifest of an object as it is stored, with the stamps of its assets.
+// described returns the stored manifest of an object, with the stamps of its assets.
 func described(url, scope, name string) (table, error) {
 	response, err := http.Get(url + "/describe?kind=deployment&scope=" + scope + "&name=" + name)
 	if err != nil {
