@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// atOnce is the most requests of one kind of arrivals that are under way; more are made later.
+// atOnce bounds the concurrent requests of one kind of arrivals; further ones are made later.
 const atOnce = 2000
 
-// arrivals are requests on new connections to one address, each made when it is due, whether those before were answered
-// or not. What one takes is counted from the moment it is really made: bench's own lateness doesn't count against the
+// arrivals are requests on new connections to one address, each made when it is due, whether or not earlier ones were
+// answered. A request's time counts from the moment it is really made: bench's own delay doesn't count against the
 // address.
 type arrivals struct {
 	name, address string
 	perSecond     int
-	done          func(ctx context.Context, err error) // of each; nil if nothing counts them
+	done          func(ctx context.Context, err error) // called after each request; may be nil
 
 	mu   sync.Mutex
 	took []time.Duration // since the last call of taken
@@ -67,7 +67,7 @@ func (a *arrivals) ask(ctx context.Context) {
 	}
 }
 
-// taken returns how long those since the last call took.
+// taken returns the durations of the requests since the last call.
 func (a *arrivals) taken() []time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -76,7 +76,7 @@ func (a *arrivals) taken() []time.Duration {
 	return out
 }
 
-// fetch asks once over a new connection and returns the body.
+// fetch makes one request over a new connection and returns the body.
 func fetch(ctx context.Context, address string) (string, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {

@@ -15,9 +15,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// runBareEtcd is the peer of a boot: an embedded etcd and nothing else, opened directly with etcd's own package under
-// the settings internal/store/etcd uses for a single member. It says "ready" once a write went through, and works until
-// its input ends.
+// runBareEtcd is the peer of a boot: only an embedded etcd, opened by etcd's own package with the settings of
+// internal/store/etcd for a single member. It prints "ready" once a write succeeded, and serves until its input ends.
 func runBareEtcd(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -44,7 +43,7 @@ func runBareEtcd(dir string) error {
 	return err
 }
 
-// bareConfig repeats internal/store/etcd's: its ticks, sockets, quota, compaction and limits.
+// bareConfig repeats the settings of internal/store/etcd: its ticks, sockets, quota, compaction and limits.
 func bareConfig(dir string) *embed.Config {
 	c := embed.NewConfig()
 	c.Name, c.Dir = "bench", filepath.Join(dir, "data")

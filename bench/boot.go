@@ -12,12 +12,13 @@ import (
 	"time"
 )
 
-// boot is the start of a process → ready, on a new folder and on the same one again, against a bare embedded etcd. Tend
-// is ready when /readyz says so: its store was read, every object and task was reconciled, the engine was listed.
+// boot measures the time from the start of a process until it is ready, with a new folder and again with the same one,
+// against a bare embedded etcd. Tend is ready when /readyz answers 200: its store was read, every object and task was
+// reconciled, the engine was listed.
 func boot(ctx context.Context, l *harness) error {
 	turn := 0
 	again := times{}
-	// An election's wait is drawn at random, so that one start says little: they are many, and short.
+	// An election's wait is random, so a single start proves little: there are many, and they are short.
 	t, err := l.take(ctx, "boot", 3*l.pairs, side{"etcd", func(ctx context.Context) (time.Duration, error) {
 		turn++
 		dir := filepath.Join(l.dir, fmt.Sprintf("etcd-%d", turn))

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// crowd are the clients of a proxy while what it serves is rolled out.
+// crowd are the clients of a proxy during the rollouts of its workload.
 type crowd struct {
 	address        string
 	kept           *http.Client
@@ -29,8 +29,7 @@ func newCrowd(address string) *crowd {
 	}}}
 }
 
-// gather starts them: beside the new connections of arrivals kept ones, bodies that come slowly, and connections that
-// were upgraded.
+// gather starts the clients: besides new connections (arrivals), kept ones, slow bodies, and upgraded connections.
 func (c *crowd) gather(ctx context.Context) {
 	for range 4 {
 		c.all.Go(func() { c.repeat(ctx, c.get) })
@@ -63,7 +62,7 @@ func (c *crowd) count(ctx context.Context, err error) {
 	}
 }
 
-// get asks over a connection that is kept.
+// get makes a request over a kept connection.
 func (c *crowd) get(ctx context.Context) error { return c.ask(ctx, http.MethodGet, "/", nil, greets) }
 
 // send sends a body in parts with pauses between.
@@ -97,7 +96,7 @@ func (c *crowd) ask(ctx context.Context, method, path string, body io.Reader, wa
 	return err
 }
 
-// talk upgrades a connection and says a few lines over it.
+// talk upgrades a connection and exchanges a few lines over it.
 func (c *crowd) talk(ctx context.Context) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.address)
 	if err != nil {

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// deploy is apply → all running, against create and start of as many; and on the way back delete → gone, containers
-// included, against stop and remove. With 20 it finds the raw API's best parallelism, which the other figures then use.
+// deploy measures the time from an apply until all containers run, against creating and starting as many; and back,
+// from a delete until the containers are removed, against stopping and removing. With 20 it finds the raw API's best
+// parallelism, which the other figures then use.
 func deploy(n int) func(context.Context, *harness) error {
 	return func(ctx context.Context, l *harness) error {
 		deletes := times{}
@@ -30,7 +31,7 @@ func deploy(n int) func(context.Context, *harness) error {
 	}
 }
 
-// turnsFor takes fewer turns of what is long.
+// turnsFor returns the number of turns: fewer for long ones.
 func (l *harness) turnsFor(n int) int {
 	if n >= 50 {
 		return max(l.pairs-2, 1)
@@ -73,7 +74,7 @@ func (l *harness) tendDeploy(n int, deletes times) side {
 	}}
 }
 
-// scale is from → to of what runs already, against create and start of the difference.
+// scale measures scaling a running deployment from one count to another, against creating and starting the difference.
 func scale(from, to int) func(context.Context, *harness) error {
 	return func(ctx context.Context, l *harness) error {
 		d := l.deployment(from)
@@ -90,7 +91,7 @@ func scale(from, to int) func(context.Context, *harness) error {
 	}
 }
 
-// scaling goes up, which counts, and back down.
+// scaling scales up, which is measured, and back down.
 func (d *deployment) scaling(from, to int) side {
 	return side{"tend", func(ctx context.Context) (time.Duration, error) {
 		took, err := d.scaleTo(ctx, to)

@@ -10,10 +10,10 @@ import (
 	"tend.dev/tend/client"
 )
 
-// patience bounds one wait for Tend: what takes longer is a fault, not a figure.
+// patience bounds one wait for Tend: a longer one is an error, not a figure.
 const patience = 2 * time.Minute
 
-// runLabel is on every container of a run, on either side.
+// runLabel is the label of every container of a run, of Tend and of the raw side.
 const runLabel = "tend-bench.run"
 
 // deployment is one object of the Tend side.
@@ -23,7 +23,7 @@ type deployment struct {
 	spec    api.DeploymentSpec
 }
 
-// deployment makes the next one, stored by deploy. Its rollouts are all at once, stop-first, without pause.
+// deployment returns the next deployment; deploy stores it. It rolls out all pods at once, stop-first, without pause.
 func (l *harness) deployment(replicas int) *deployment {
 	l.turns++
 	return &deployment{harness: l, name: fmt.Sprintf("t%d", l.turns), spec: api.DeploymentSpec{
@@ -40,7 +40,7 @@ func (d *deployment) ref() api.Ref {
 	return api.Ref{Kind: api.KindDeployment, Scope: "bench", Name: d.name}
 }
 
-// deploy applies the spec and waits until all of it runs by Tend's own word. It returns how long both took together.
+// deploy applies the spec and waits until Tend reports all of it as running. It returns how long both took together.
 func (d *deployment) deploy(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	generation, err := d.apply(ctx)
@@ -80,7 +80,7 @@ func (d *deployment) await(ctx context.Context, what string, holds func(api.Work
 	})
 }
 
-// settle waits until the rollout is over: every slot was watched for as long as the strategy says.
+// settle waits until the rollout is over: every slot was monitored for the time of the strategy.
 func (d *deployment) settle(ctx context.Context) error {
 	return d.await(ctx, "to settle", func(status api.WorkloadStatus) bool {
 		return status.Rollout != nil && status.Rollout.Phase == api.RolloutComplete && status.Updated == d.spec.ReplicaCount()
@@ -92,7 +92,7 @@ func (d *deployment) scaleTo(ctx context.Context, replicas int) (time.Duration, 
 	return d.deploy(ctx)
 }
 
-// roll turns the deployment to the other image and waits until every live pod runs it and none of the old does.
+// roll switches the deployment to the other image and waits until every live pod runs it and no pod the old one.
 func (d *deployment) roll(ctx context.Context) (time.Duration, error) {
 	if d.spec.Image == d.harness.images[0] {
 		d.spec.Image = d.harness.images[1]
@@ -133,7 +133,7 @@ func (d *deployment) turned(ctx context.Context, release string) (bool, error) {
 	return true, nil
 }
 
-// pods returns the wanted pods that have not ended.
+// pods returns the deployment's pods that have not ended.
 func (d *deployment) pods(ctx context.Context) ([]api.Pod, error) {
 	listed, err := d.harness.server.client.Pods(ctx,
 		client.PodFilter{Kind: api.KindDeployment, Scope: "bench", Name: d.name})

@@ -21,8 +21,8 @@ import (
 // tryFor bounds one attempt to write while a cluster has no leader.
 const tryFor = 250 * time.Millisecond
 
-// failover is the time from the death of the server that leads (SIGKILL) to the first write that a remaining one takes:
-// a config value through its API, against a plain write to the same server's etcd in the same moment.
+// failover measures the time from the death of the leading server (SIGKILL) to the first write that a remaining one
+// accepts: a config value through its API, against a plain write to the same server's etcd at the same time.
 func failover(ctx context.Context, l *harness) error {
 	cluster := &trio{l: l}
 	defer cluster.stop()
@@ -139,7 +139,7 @@ func (c *trio) launch(ctx context.Context, i int, known *server) error {
 	return s.awaitReady(ctx)
 }
 
-// killLeader kills the server whose store leads, and returns its place and a server that is left.
+// killLeader kills the server whose store leads, and returns its place and one of the remaining servers.
 func (c *trio) killLeader(ctx context.Context) (int, *server, error) {
 	for i, s := range c.servers {
 		direct, err := clientv3.New(clientv3.Config{Endpoints: []string{"unix://" +
@@ -159,7 +159,7 @@ func (c *trio) killLeader(ctx context.Context) (int, *server, error) {
 	return 0, nil, errors.New("no server's store leads")
 }
 
-// back starts a killed server again, and waits until it is one of three.
+// back restarts a killed server, and waits until the cluster has three again.
 func (c *trio) back(ctx context.Context, i int) error {
 	<-c.servers[i].exited
 	c.servers[i].client.Close()

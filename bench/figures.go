@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// figure is one thing that is measured; it may print several lines.
+// figure is one measurement; it may print several lines.
 type figure struct {
 	name string
 	take func(ctx context.Context, l *harness) error
 }
 
-// figures are all of them, in the order they are taken: the one that finds the raw API's best parallelism first.
+// figures are all figures in their order: first the one that finds the raw API's best parallelism.
 var figures = []figure{
 	{"deploy-20", deploy(20)},
 	{"deploy-1", deploy(1)},
@@ -46,7 +46,7 @@ func names() []string {
 	return out
 }
 
-// choose finds figures by name; none named is all of them.
+// choose returns the named figures; without names all of them.
 func choose(only []string) ([]figure, error) {
 	if len(only) == 0 {
 		return figures, nil

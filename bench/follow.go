@@ -50,7 +50,7 @@ func (f *follower) run() {
 	}
 }
 
-// until waits for a condition on a deployment; found is false while, or after, there is none of the name.
+// until waits for a condition on a deployment; found is false before it exists and after it was deleted.
 func (f *follower) until(ctx context.Context, name string, holds func(object api.Object, found bool) bool) error {
 	for {
 		f.mu.Lock()

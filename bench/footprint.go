@@ -15,7 +15,7 @@ const (
 	restFor = 3 * time.Second
 )
 
-// idle holds what a server takes that has nothing to do: memory after its start, then memory and processor over 20
+// idle measures the use of a server that has nothing to do: memory after its start, then memory and processor with 20
 // containers, which it compares with the engine's list every 10 s.
 func idle(ctx context.Context, l *harness) error {
 	fresh, err := startServer(ctx, l.tend, filepath.Join(l.dir, "idle"), "--network", l.network)
@@ -98,7 +98,7 @@ func rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// binarySize is the binary's without its symbols.
+// binarySize prints the size of the binary without its symbols.
 func binarySize(ctx context.Context, l *harness) error {
 	stripped := filepath.Join(l.dir, "stripped")
 	path := stripped

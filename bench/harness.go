@@ -15,11 +15,11 @@ import (
 	"tend.dev/tend/internal/test/testimage"
 )
 
-// cleanUpTime bounds what is done after the run, or after its interruption.
+// cleanUpTime bounds the cleanup after the run, or after its interruption.
 const cleanUpTime = 2 * time.Minute
 
-// harness holds what the figures share: the engine, a private Tend, two versions of an image, and the network both
-// sides use.
+// harness holds the shared parts of the figures: the engine, a private Tend, two versions of an image, and the network
+// that both sides use.
 type harness struct {
 	settings
 	id      string // distinguishes this run's objects from all others
@@ -34,7 +34,7 @@ type harness struct {
 	raw                    *raw
 	// workers is the raw API's best parallelism, as deploy-20 finds it.
 	workers int
-	turns   int // names what is deployed
+	turns   int // counts the deployments, for their names
 }
 
 // open starts everything. What it opened before it failed is closed again.
@@ -89,7 +89,7 @@ func (l *harness) startTend(ctx context.Context) (err error) {
 	return nil
 }
 
-// copyOptions has Tend make one container, which also makes the network, and takes its options for the raw side.
+// copyOptions lets Tend make one container, which also makes the network, and copies its options for the raw side.
 func (l *harness) copyOptions(ctx context.Context) error {
 	l.raw = &raw{engine: l.engine, id: l.id, network: l.network}
 	d := l.deployment(1)
@@ -127,7 +127,7 @@ func (l *harness) sweep(ctx context.Context) error {
 	return errors.Join(l.removeContainers(ctx, runLabel), l.removeNetwork(ctx, l.network))
 }
 
-// removeContainers removes those of this run that carry a further label.
+// removeContainers removes the containers of this run that have a further label.
 func (l *harness) removeContainers(ctx context.Context, label string) error {
 	listed, err := l.engine.ContainerList(ctx, engine.ContainerListOptions{
 		All: true, Filters: make(engine.Filters).Add("label", runLabel+"="+l.id, label),
@@ -138,14 +138,14 @@ func (l *harness) removeContainers(ctx context.Context, label string) error {
 	var faults []error
 	for _, c := range listed.Items {
 		_, err := l.engine.ContainerRemove(ctx, c.ID, engine.ContainerRemoveOptions{Force: true})
-		if !errdefs.IsConflict(err) { // someone else removes it already
+		if !errdefs.IsConflict(err) { // another removal is in progress
 			faults = append(faults, ignoreNotFound(err))
 		}
 	}
 	return errors.Join(faults...)
 }
 
-// removeNetwork tries again for a while: the engine lets the endpoints of a removed container go a moment after it.
+// removeNetwork retries for a while: the engine releases the endpoints of a removed container a moment after it.
 func (l *harness) removeNetwork(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()

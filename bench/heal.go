@@ -12,9 +12,9 @@ import (
 	engine "github.com/moby/moby/client"
 )
 
-// heal is a container killed by hand → one in its place runs, by the engine's events on all sides: Tend's, a loop that
-// starts the container as soon as it hears of its death, and the engine's own restart policy (which sees a kill through
-// its API as meant, so there the process is killed).
+// heal measures the time from a container's kill by hand until its replacement runs, by the engine's events on all
+// sides: Tend's, a loop that starts the container as soon as it gets the event of its death, and the engine's own
+// restart policy (which treats a kill through its API as intended, so there the process is killed).
 func heal(ctx context.Context, l *harness) error {
 	d := l.deployment(l.pairs)
 	if _, err := d.deploy(ctx); err != nil {
@@ -27,7 +27,7 @@ func heal(ctx context.Context, l *harness) error {
 	turn := -1
 	t, err := l.take(ctx, "heal", l.pairs, side{"loop", l.healLoop},
 		side{"tend", func(ctx context.Context) (time.Duration, error) {
-			turn++ // another pod each time: one that ends over and over is held back on purpose
+			turn++ // another pod each time: Tend delays the restart of one that ends over and over
 			return l.healTend(ctx, pods[turn].Container)
 		}}, side{"policy", l.healPolicy})
 	if err != nil {
@@ -101,7 +101,8 @@ func (l *harness) kill(ctx context.Context, id string) error {
 	return err
 }
 
-// listen hears of this run's containers, from now on as the engine reckons: what happens before its answer is sent too.
+// listen subscribes to events of this run's containers, from the engine's present time on, so that events before its
+// answer are included.
 func (l *harness) listen(ctx context.Context, action events.Action) (engine.EventsResult, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	now := time.Now()

@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// ingressFigures are the ingress's throughput and latency against Debian's nginx, Caddy and HAProxy, each in front of
-// the same pod: over plain HTTP/1.1 with kept and with new connections, over TLS, and over HTTP/2.
+// ingressFigures measure the ingress's throughput and latency against Debian's nginx, Caddy and HAProxy, each in front
+// of the same pod: over plain HTTP/1.1 with kept and with new connections, over TLS, and over HTTP/2.
 func ingressFigures(ctx context.Context, l *harness) (err error) {
 	d := l.deployment(1)
 	if _, err := d.deploy(ctx); err != nil {
@@ -57,7 +57,7 @@ func ingressFigures(ctx context.Context, l *harness) (err error) {
 	)
 }
 
-// loads has the proxies take turns under load and prints the results. The pod alone shows what the proxies add.
+// loads puts the proxies under load in turns and prints the results. The pod alone shows the cost of the proxies.
 func (l *harness) loads(
 	ctx context.Context, figure string, addresses map[string]string, run func(context.Context, string) (load, error),
 ) error {
@@ -88,7 +88,7 @@ func (l *harness) loads(
 	return nil
 }
 
-// serve has Tend serve a deployment as the proxied host in plain text, and returns what ends that.
+// serve makes Tend serve a deployment as the proxied host in plain text, and returns the function that ends that.
 func (l *harness) serve(ctx context.Context, d *deployment) (func() error, error) {
 	return l.serveAs(ctx, d.name, api.IngressSpec{Host: proxied, Service: d.name, Port: 8080},
 		func() error { return answers(ctx, l.ingress) })

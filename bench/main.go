@@ -48,7 +48,7 @@ func main() {
 	}
 }
 
-// run takes the chosen figures in their order. One that fails doesn't keep the others from being taken.
+// run takes the chosen figures in their order. If one fails, the others are still taken.
 func run(ctx context.Context, s settings) (err error) {
 	chosen, err := choose(s.only)
 	if err != nil {

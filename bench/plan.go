@@ -12,7 +12,8 @@ import (
 // planFor is the time for which decisions are repeated.
 const planFor = 300 * time.Millisecond
 
-// plans is one decision over 10, 1,000 and 10,000 slots, half of them outdated: the planner's most work.
+// plans measures one decision about 10, 1,000 and 10,000 slots, half of them outdated, which is the planner's largest
+// work.
 func plans(_ context.Context, _ *harness) error {
 	for _, n := range []int{10, 1_000, 10_000} {
 		now := time.Now()
@@ -28,7 +29,7 @@ func plans(_ context.Context, _ *harness) error {
 	return nil
 }
 
-// halfOutdated are n running slots, every second one of an older release.
+// halfOutdated returns n running slots, every second one of an older release.
 func halfOutdated(n int, now time.Time) []rollout.Slot {
 	slots := make([]rollout.Slot, n)
 	for i := range slots {
@@ -43,7 +44,7 @@ func halfOutdated(n int, now time.Time) []rollout.Slot {
 	return slots
 }
 
-// repeated is the mean time of one call over a while.
+// repeated returns the mean time of a call, repeated for a while.
 func repeated(over time.Duration, do func()) time.Duration {
 	began, calls := time.Now(), 0
 	for time.Since(began) < over {

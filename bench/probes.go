@@ -17,17 +17,16 @@ import (
 )
 
 const (
-	// probesFor is the time for which attempts are counted: two periods. Before them passes one in which the first
-	// attempts, all at once, and the second ones, each at its probe's place, are made.
+	// probesFor is the time for which attempts are counted: two periods. It begins after one period, in which the first
+	// attempts (all at once) and the second ones (each at its probe's place) are made.
 	probesFor  = 2 * probe.DefaultPeriod
 	probesWarm = probe.DefaultPeriod + time.Second
 	// probesSlot is the time within which attempts count as made at once.
 	probesSlot = 10 * time.Millisecond
 )
 
-// probes measures the cost to this process of asking a thousand containers, their probes as declared by default: with
-// an answer at hand (the scheduling alone), and over HTTP to a real container. It also counts how many are asked at
-// once.
+// probes measures the cost to this process of probing a thousand containers with the default settings: with an
+// immediate answer (the scheduling alone), and over HTTP to a real container. It also counts concurrent attempts.
 func probes(n int) func(context.Context, *harness) error {
 	return func(ctx context.Context, l *harness) error {
 		d := l.deployment(1)
@@ -57,7 +56,7 @@ func probes(n int) func(context.Context, *harness) error {
 	}
 }
 
-// asked is the result of asking for probesFor.
+// asked is the result of probing for probesFor.
 type asked struct {
 	cores float64 // processor time by time
 	rate  float64 // attempts a second
@@ -103,7 +102,7 @@ func askAll(ctx context.Context, n int, ask prober.Asker) (asked, error) {
 	return out, err
 }
 
-// follow begins with n containers that start at the same moment.
+// follow adds n containers that start at the same moment.
 func follow(p *prober.Prober, n int) {
 	started := time.Now()
 	declared := api.Probes{Readiness: &api.Probe{HTTPGet: &api.HTTPGet{Path: "/healthz", Port: 8080}}}
@@ -144,7 +143,7 @@ func processorUsed() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// oneContainer stands for all of them: its address.
+// oneContainer is the address of one container that stands for all.
 type oneContainer string
 
 // Address implements prober.Containers.

@@ -11,7 +11,7 @@ import (
 // ticksPerSecond is the kernel's USER_HZ, the same on every Linux.
 const ticksPerSecond = 100
 
-// residentMB is the memory that a process holds, of which shared are pages of its files.
+// residentMB returns the resident memory of a process, and the part of it (shared) that is pages of its files.
 func residentMB(pid int) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -40,7 +40,8 @@ func processorTimeOf(pid int) (time.Duration, error) {
 	return parseProcessorTimeOf(string(text))
 }
 
-// parseProcessorTimeOf reads utime and stime behind the name, which may hold anything but ends with the last ")".
+// parseProcessorTimeOf parses utime and stime, which follow the name; the name may contain anything and ends with the
+// last ")".
 func parseProcessorTimeOf(stat string) (time.Duration, error) {
 	fields := strings.Fields(stat[strings.LastIndex(stat, ")")+1:])
 	if len(fields) < 13 {

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// proxied is the host that proxies are asked for in plain text, secured the one over TLS: wrk takes a server's name
-// from the address it connects to.
+// proxied is the host in requests to proxies in plain text, secured the one over TLS: wrk takes a server's name from
+// the address it connects to.
 const (
 	proxied = "app.bench"
 	secured = "localhost"
@@ -31,8 +31,8 @@ type peer struct {
 	exited          chan error
 }
 
-// peers are the packages of Debian, each set up as its documentation says a proxy is: connections to the upstream are
-// kept, and the headers are those that Tend adds too.
+// peers are packages of Debian, each configured as its documentation recommends for a proxy: with kept connections to
+// the upstream, and with the headers that Tend adds too.
 var peers = []struct {
 	name, template string
 	args           func(config string) []string

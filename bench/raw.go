@@ -30,7 +30,8 @@ type raw struct {
 	serial  atomic.Int64
 }
 
-// learn takes the options of a container Tend made. Labels keep their number and lengths, but are no longer Tend's.
+// learn copies the options of a container that Tend made. Labels keep their number and lengths, but are no longer
+// Tend's.
 func (r *raw) learn(ctx context.Context, id string) error {
 	inspected, err := r.engine.ContainerInspect(ctx, id, engine.ContainerInspectOptions{})
 	if err != nil {

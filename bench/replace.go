@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// replaceAll turns every slot to another image at once, the old one of each stopped first.
+// replaceAll switches every slot to another image at once, stopping the old container of each first.
 func replaceAll(n int) func(context.Context, *harness) error {
 	return func(ctx context.Context, l *harness) error {
 		return l.replace(ctx, fmt.Sprintf("replace-%d", n), n, l.workers, 1000)
 	}
 }
 
-// replaceSerially turns them one by one, against a loop that does nothing else.
+// replaceSerially switches the slots one by one, against a loop that does nothing else.
 func replaceSerially(n int) func(context.Context, *harness) error {
 	return func(ctx context.Context, l *harness) error {
 		return l.replace(ctx, fmt.Sprintf("roll-%d", n), n, 1, 1)

@@ -26,7 +26,7 @@ func duration(name string, d time.Duration) {
 	}
 }
 
-// compare prints the ratio and both times behind it.
+// compare prints the ratio of two sides and both times.
 func compare(name string, t times, ours, peer, peerName string) {
 	ratio(name, t.ratio(ours, peer), peerName)
 	duration(name+"-"+ours, t.median(ours))

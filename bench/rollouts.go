@@ -19,13 +19,13 @@ const (
 	newPerSecond     = 500
 	controlPerSecond = 100
 	rolledBefore     = 20 * time.Second // how long latency is taken before the first rollout
-	// As many rollouts with the strategy that a manifest gets which names none take as long as this figure may.
+	// the number of rollouts with the default strategy, which are slow: as many as this figure may take
 	defaultTimes = 3
 )
 
-// ingressRollouts rolls a deployment out again and again under load and counts the requests that failed, of all kinds,
-// and how long those on new connections took against before. Rollouts take the processors from all, so the same is
-// asked of a deployment that stays as it is, at the same moments: of its pod straight, and of nginx in front of it.
+// ingressRollouts rolls a deployment out again and again under load. It counts the failed requests of all kinds, and
+// compares the latency on new connections with that before the rollouts. Rollouts use the processors of all, so at the
+// same time the same requests go to a deployment that doesn't change: to its pod directly, and to nginx in front of it.
 func ingressRollouts(ctx context.Context, l *harness) (err error) {
 	still := l.deployment(1)
 	if _, err := still.deploy(ctx); err != nil {
@@ -67,7 +67,7 @@ func ingressRollouts(ctx context.Context, l *harness) (err error) {
 	return l.rollUnderLoad(ctx, "ingress-rollout-default", d, controls, defaultTimes, 0)
 }
 
-// rollUnderLoad takes one figure: so many rollouts, and on until so many requests were made.
+// rollUnderLoad takes one figure: a number of rollouts, and further load until enough requests were made.
 func (l *harness) rollUnderLoad(
 	ctx context.Context, figure string, d *deployment, controls []*arrivals, times int, requests int64,
 ) error {
@@ -115,7 +115,7 @@ func (l *harness) rollUnderLoad(
 	return nil
 }
 
-// p99s returns the percentiles of arrivals, all over the same time.
+// p99s returns the 99th percentiles of arrivals over the same time.
 func p99s(all []*arrivals) map[string]time.Duration {
 	out := map[string]time.Duration{}
 	for _, a := range all {

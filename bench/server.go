@@ -55,7 +55,8 @@ func startServer(ctx context.Context, tend, root string, flags ...string) (*serv
 	return s, nil
 }
 
-// ownGroup keeps an interrupt at the terminal for bench alone, which stops its children in order.
+// ownGroup puts children into a process group of their own, so that an interrupt at the terminal reaches only bench,
+// which stops them in order.
 func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }

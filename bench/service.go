@@ -9,17 +9,17 @@ import (
 	engine "github.com/moby/moby/client"
 )
 
-// servicePoll is the time between two questions to Swarm about its tasks; it has no stream for them.
+// servicePoll is the interval of polling Swarm's tasks, for which it has no stream.
 const servicePoll = 15 * time.Millisecond
 
-// service is one of Swarm's.
+// service is a service of Swarm.
 type service struct {
 	harness *harness
 	id      string
 	spec    swarm.ServiceSpec
 }
 
-// newService creates one and waits until all its tasks run, timed.
+// newService creates a service and waits until all its tasks run, timed.
 func (l *harness) newService(ctx context.Context, replicas uint64) (*service, time.Duration, error) {
 	l.turns++
 	noDelay := time.Duration(0)
@@ -34,7 +34,7 @@ func (l *harness) newService(ctx context.Context, replicas uint64) (*service, ti
 		},
 		Mode:         swarm.ServiceMode{Replicated: &swarm.ReplicatedService{Replicas: &replicas}},
 		UpdateConfig: update,
-		EndpointSpec: &swarm.EndpointSpec{Mode: swarm.ResolutionModeDNSRR}, // its own load balancing needs IPVS
+		EndpointSpec: &swarm.EndpointSpec{Mode: swarm.ResolutionModeDNSRR}, // Swarm's own load balancing needs IPVS
 	}}
 	began := time.Now()
 	created, err := l.engine.ServiceCreate(ctx, engine.ServiceCreateOptions{Spec: s.spec})
@@ -46,7 +46,7 @@ func (l *harness) newService(ctx context.Context, replicas uint64) (*service, ti
 	return s, time.Since(began), err
 }
 
-// await waits until as many tasks as wanted run the image wanted, and no other does.
+// await waits until the wanted number of tasks run the wanted image, and no task runs another.
 func (s *service) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("waited %s for service %s", patience, s.id))
 	defer cancel()
@@ -112,7 +112,7 @@ func (s *service) remove(ctx context.Context) error {
 	})
 }
 
-// every asks again and again until the answer is yes.
+// every polls until holds returns true.
 func every(ctx context.Context, pause time.Duration, holds func() (bool, error)) error {
 	again := time.NewTicker(pause)
 	defer again.Stop()

@@ -11,9 +11,8 @@ import (
 	"tend.dev/tend/client"
 )
 
-// statsOf samples n running containers, against `docker stats --no-stream` of the same ones. Each of Tend's turns
-// begins with nothing remembered, as its first one does: the samples of the turn before are older than it remembers
-// them fresh.
+// statsOf measures sampling n running containers, against `docker stats --no-stream` of the same ones. Each turn of
+// Tend's starts without cached samples, like the first one: those of the turn before have expired.
 func statsOf(n int) func(context.Context, *harness) error {
 	return func(ctx context.Context, l *harness) error {
 		d := l.deployment(n)

@@ -11,8 +11,8 @@ import (
 	engine "github.com/moby/moby/client"
 )
 
-// swarmFigures puts Swarm beside Tend in the same engine: twenty tasks created, scaled to, and updated all at once,
-// with the updater's delays at zero, on a bridge network of its own as Tend's.
+// swarmFigures measures Swarm beside Tend in the same engine: twenty tasks created, scaled to, and updated all at once,
+// with the updater's delays at zero, on a bridge network as Tend's.
 func swarmFigures(ctx context.Context, l *harness) (err error) {
 	if !l.settings.swarm {
 		return nil
@@ -59,7 +59,7 @@ func (l *harness) enterSwarm(ctx context.Context) error {
 
 func (l *harness) swarmNetwork() string { return l.network + "-swarm" }
 
-// leaveSwarm removes the containers that are left and the networks that Swarm leaves behind on a node.
+// leaveSwarm removes the remaining containers, and the networks that Swarm leaves on a node.
 func (l *harness) leaveSwarm() error {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanUpTime)
 	defer cancel()

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// side is one of the parties of a comparison. Its run does the whole thing, cleaning up included, and returns the time
-// of the part that counts.
+// side is one of the sides of a comparison. Its run does the complete work, including cleanup, and returns the time of
+// the measured part.
 type side struct {
 	name string
 	run  func(ctx context.Context) (time.Duration, error)
 }
 
-// take lets the sides take turns, each after the machine went quiet and with its idle share reported, and returns the
-// times of each by name.
+// take lets the sides take turns, each once the machine is idle, and returns the times of each by name. It reports how
+// idle the machine was.
 func (l *harness) take(ctx context.Context, figure string, turns int, sides ...side) (times, error) {
 	out := times{}
 	for turn := range turns {
@@ -40,7 +40,7 @@ type times map[string][]time.Duration
 
 func (t times) median(name string) time.Duration { return median(t[name]) }
 
-// ratio is the median of one side's times over the other's, turn by turn.
+// ratio returns the median of the ratios of one side's times to the other's, turn by turn.
 func (t times) ratio(name, peer string) float64 {
 	ratios := make([]float64, len(t[name]))
 	for i := range ratios {

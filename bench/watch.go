@@ -18,8 +18,8 @@ import (
 // watchPuts is the number of writes that each store gets.
 const watchPuts = 400
 
-// watches is a write → the start of the reconcile it causes, through view and queue, against the same write → its event
-// on a bare watch of the store.
+// watches measures the time from a write to the start of the reconcile that it causes, through view and queue, against
+// the time from the same write to its event on a bare watch of the store.
 func watches(ctx context.Context, l *harness) error {
 	if err := watchThrough(ctx, "memory", memory.New()); err != nil {
 		return err
@@ -62,7 +62,7 @@ func watchThrough(ctx context.Context, name string, s store.Store) (err error) {
 	return nil
 }
 
-// timePuts writes one key after the other, each once the one before was seen everywhere.
+// timePuts writes one key after another, each once the previous write was seen everywhere.
 func timePuts(ctx context.Context, s store.Store, started <-chan time.Time) (times, error) {
 	watch := s.Watch(ctx, "/bench/", 0)
 	seen := make(chan time.Time)

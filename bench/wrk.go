@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// How a proxy is loaded: by as many connections as two processors keep busy, for as long as a turn takes. Over HTTP/2
-// each connection has so many requests under way.
+// The load on a proxy: as many connections as keep two processors busy, for the time of a turn. Over HTTP/2 each
+// connection has several concurrent requests.
 const (
 	loadConnections = 32
 	loadStreams     = 10
@@ -24,7 +24,7 @@ const (
 
 // load is the result of a turn.
 type load struct {
-	each time.Duration // the turn's time by its requests: what one costs
+	each time.Duration // the turn's time divided by its requests
 	p99  time.Duration
 }
 

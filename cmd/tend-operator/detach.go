@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/operator/detach"
 )
 
-// usage prints what the program does without and with a command.
+// usage prints the program's behaviour without and with a command.
 func usage() {
 	fmt.Fprint(flag.CommandLine.Output(), "Usage: tend-operator [flags]          run the operator\n"+
 		"       tend-operator detach [flags]   let applications run on without the operator\n\n")

@@ -26,9 +26,9 @@ func main() {
 	}
 }
 
-// boundMemory has the garbage collector work harder than Go's default does, and harder still near 80 MiB: much of what
-// the operator allocates is an answer of the API server, which is garbage at once. The variables GOGC and GOMEMLIMIT
-// say otherwise.
+// boundMemory makes the garbage collector run more often than by Go's default, and even more near 80 MiB: most of what
+// the operator allocates are answers of the API server, which are garbage at once. The variables GOGC and GOMEMLIMIT
+// override it.
 func boundMemory() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50)

@@ -4,7 +4,7 @@ package main
 import (
 	"context"
 	"os"
-	_ "time/tzdata" // cron jobs know their time zones on hosts that don't
+	_ "time/tzdata" // time zones for cron jobs on hosts without them
 
 	"tend.dev/tend/internal/cli"
 	"tend.dev/tend/internal/node/runtime/process"

@@ -1,5 +1,5 @@
-// Command kuberender prints the objects of an installation of the operator as YAML, as Helm's or Kustomize's own
-// library renders them, or has Helm's library install them. Tests apply them to an API server. It is a module of its
+// Command kuberender prints the objects of an installation of the operator as YAML, rendered by Helm's or Kustomize's
+// own library, or lets Helm's library install them. Tests apply the objects to an API server. It is a module of its
 // own, so that neither library gets into Tend.
 package main
 

@@ -14,7 +14,7 @@ import (
 
 const releaseName = "tend-operator"
 
-// release does to a cluster what the command helm of that name does, with KUBECONFIG: install, upgrade or uninstall.
+// release does what the same command of helm does to a cluster, with KUBECONFIG: install, upgrade or uninstall.
 func release(args []string, in io.Reader, out io.Writer) error {
 	verb, folder, namespace, options := args[0], args[1], args[2], args[3:]
 	kube.ManagedFieldsManager = "helm"

@@ -1,6 +1,6 @@
 package main
 
-// check names what the result of a target of the Makefile depends on.
+// check describes the inputs of a target of the Makefile.
 type check struct {
 	packages []string // patterns of Go packages of this module
 	tags     string   // build tags that packages are listed with
@@ -13,10 +13,10 @@ var checks = map[string]check{
 	"cross":           {paths: []string{"*.go", "go.mod", "go.sum"}},
 	"test-helm":       {paths: []string{"tools/helmrelease", "internal/operator/engine/testdata/helm"}},
 	"test-monitoring": {paths: []string{"tools/promcheck", "deploy/prometheus", "deploy/grafana"}},
-	// The story runs the whole binary; its inputs are what makes, carries and exports spans.
+	// The test runs the whole binary; its inputs are the packages that make, carry and export spans.
 	"test-otlp": {packages: []string{"./internal/observe/tracing", "./internal/observe/telemetry/..."},
 		paths: []string{"tools/otlpcheck"}},
-	// What a client is generated from: the routes, and the types that they take and answer; and a page with an example.
+	// The inputs of a generated client: the routes and the types of their bodies; and a page with an example.
 	"test-openapi": {paths: []string{":(glob)internal/server/*.go", "api", "tools/apiclient", "docs/use/cli.md"}},
 	"test-kube": {
 		packages: []string{"./api/kube/...", "./internal/operator/...", "./cmd/tend-operator/..."}, tags: "kube",

@@ -27,7 +27,7 @@ func main() {
 
 // write replaces the pages of folder to. A page's date is SOURCE_DATE_EPOCH, else today.
 func write(to, version string) error {
-	// The defaults of flags are those of a machine that runs Tend as root, not those of the one that builds it.
+	// The defaults of flags must be those of a machine that runs Tend as root, not those of the build machine.
 	if err := os.Setenv("TEND_ROOT", "/var/lib/tend"); err != nil {
 		return err
 	}

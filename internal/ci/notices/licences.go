@@ -17,7 +17,7 @@ var licenceName = pattern.Lazy(`(?i)^(un)?(licen[cs]e|copying|copyright|notice|p
 
 // licencesIn returns the paths of a folder's licence files.
 func licencesIn(folder string) (paths []string) {
-	entries, _ := os.ReadDir(folder) // a folder that can't be read has none, which is reported
+	entries, _ := os.ReadDir(folder) // an unreadable folder has no licence, which is reported
 	for _, entry := range entries {
 		if entry.Type().IsRegular() && licenceName().MatchString(entry.Name()) && filepath.Ext(entry.Name()) != ".go" {
 			paths = append(paths, filepath.Join(folder, entry.Name()))

@@ -78,8 +78,8 @@ func collect(linked []linkedPackage) ([]module, error) {
 	return append([]module{library}, modules...), err
 }
 
-// standardLibrary returns Go's own library as a module. A Go that a distribution packaged may come without the file;
-// what the Go project publishes as modules is under the same one.
+// standardLibrary returns Go's own library as a module. A distribution's package of Go may lack the licence file; the
+// modules that the Go project publishes have the same licence.
 func standardLibrary(found map[string]*module) (module, error) {
 	library := module{name: "Go's standard library", version: runtime.Version(), files: licencesIn(goRoot())}
 	if sibling := found["golang.org/x/sys"]; len(library.files) == 0 && sibling != nil {
@@ -92,6 +92,6 @@ func standardLibrary(found map[string]*module) (module, error) {
 }
 
 func goRoot() string {
-	output, _ := exec.Command("go", "env", "GOROOT").Output() // an empty answer has no licence, which is reported
+	output, _ := exec.Command("go", "env", "GOROOT").Output() // without an answer no licence is found, which is reported
 	return strings.TrimSpace(string(output))
 }

@@ -1,10 +1,10 @@
-// Command portable type-checks the command line for other systems than this one, in a fraction of the time that it
-// takes to compile all of its dependencies for them: people deploy from their laptops. It fails with the errors that a
+// Command portable type-checks the command line for other systems than this one, since people deploy from their
+// laptops. That takes a fraction of the time for compiling all of its dependencies. It fails with the errors that a
 // build would print.
 //
 // Example:
 //
-//	go run ./internal/ci/portable darwin/arm64 linux/arm64
+// \tgo run ./internal/ci/portable darwin/arm64 linux/arm64
 package main
 
 import (

@@ -14,14 +14,14 @@ import (
 // module is the prefix that the tables leave out of package names.
 const module = "tend.dev/tend/"
 
-// report holds what was recorded of one run.
+// report holds the recorded times of one run.
 type report struct {
 	steps    []step
 	packages []pkg
 	tests    []test
 }
 
-// step is a target of the Makefile: its time, and what it used of the processors.
+// step is a target of the Makefile: its time, and its use of the processors.
 type step struct {
 	name                   string
 	wall, user, sys, ended float64 // seconds; ended since 1970

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// parse returns what a document describes, or all that isn't understood in it.
+// parse returns the model of a document, or errors for all parts that the generator doesn't understand.
 func parse(text []byte) (*document, error) {
 	root, err := readNode(text)
 	if err != nil {
@@ -35,7 +35,7 @@ func parse(text []byte) (*document, error) {
 	return doc, root.faults.err()
 }
 
-// parseSecurity checks that every operation takes a bearer token: the client sends one.
+// parseSecurity checks that every operation accepts a bearer token, since the client sends one.
 func parseSecurity(required, schemes node) {
 	for _, alternative := range required.items() {
 		for _, scheme := range alternative.members() {

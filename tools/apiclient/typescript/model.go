@@ -1,6 +1,6 @@
 package main
 
-// document holds an API as the generator knows it.
+// document is the generator's model of an API.
 type document struct {
 	title, version string
 	// schemas are in the order of their names, operations in the order of paths and methods.
@@ -29,7 +29,7 @@ type (
 	// named refers to a schema.
 	named string
 	array struct{ of typ }
-	// table has keys that the document doesn't know.
+	// table has arbitrary keys.
 	table struct{ of typ }
 	// record has the fields that the document names, and others too if it is open.
 	record struct {
@@ -59,10 +59,10 @@ type field struct {
 type operation struct {
 	id, summary  string
 	method, path string // such as GET and /v1/objects/{kind}
-	// segments are the fields that the path names, in its order.
+	// segments are the parameters of the path, in their order.
 	segments, query []field
 	body            *body
-	// whole is the answer that comes in one piece; nil if there is only a stream.
+	// whole is the answer that is read as a whole; nil if there is only a stream.
 	whole *answer
 	// stream is the answer that comes in JSON lines; nil if there is none.
 	stream *answer
@@ -75,15 +75,15 @@ func (o operation) parameters() []field {
 
 // body describes the body of a request.
 type body struct {
-	// json is the type of the value to send as JSON; nil if only bytes are taken.
+	// json is the type of the value to send as JSON; nil if the body is bytes only.
 	json typ
-	// text is the media type in which a string is sent as it is; empty if there is none.
+	// text is the media type of a string that is sent unchanged, or "".
 	text string
-	// bytes is the media type of bytes; empty if there is none.
+	// bytes is the media type of bytes, or "".
 	bytes string
 }
 
-// form says how an answer is read.
+// form is the way in which an answer is read.
 type form int
 
 const (
@@ -100,7 +100,7 @@ type answer struct {
 	form  form
 	media string
 	is    typ    // of the value, or of each line
-	doc   string // each status, and what comes with it
-	// statuses are those that come with this answer. One of 400 and more is an answer too if its body isn't a problem.
+	doc   string // each status with its description
+	// statuses are the statuses with this answer. A status of 400 and more belongs here too if its body isn't a problem.
 	statuses []int
 }

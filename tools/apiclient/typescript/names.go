@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// streamSuffix ends the name of the method that reads a stream, where another method reads the answer in one piece.
+// streamSuffix ends the name of the method that reads a stream, if another method reads the answer as a whole.
 const streamSuffix = "Stream"
 
 var (
@@ -17,8 +17,8 @@ var (
 
 func isIdentifier(name string) bool { return identifier.MatchString(name) }
 
-// runtimeNames returns the words in the code of runtime.ts. No schema may have one of these names: it would hide what
-// the runtime means by it, such as Error.
+// runtimeNames returns the identifiers in runtime.ts. No schema may have one of these names: it would shadow the
+// runtime's, such as Error.
 func runtimeNames() []string { return word.FindAllString(comment.ReplaceAllString(runtime, ""), -1) }
 
 // methodName returns, for example, getV1PodsPodLogs for get-v1-pods-pod-logs.
@@ -36,7 +36,7 @@ func (o operation) parametersName() string {
 	return strings.ToUpper(name[:1]) + name[1:] + "Parameters"
 }
 
-// key returns the name of a property as it is declared.
+// key returns the declaration of a property's name, in quotes if needed.
 func key(name string) string {
 	if isIdentifier(name) {
 		return name

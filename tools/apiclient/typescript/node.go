@@ -43,7 +43,7 @@ func (n node) refuse(format string, args ...any) {
 	n.faults.list = append(n.faults.list, fmt.Errorf("%s: %s", n.at, fmt.Sprintf(format, args...)))
 }
 
-// child returns the node below key. Its value is nil if there is none.
+// child returns the node below key. Its value is nil if it is absent.
 func (n node) child(key string, value any) node {
 	return node{value: value, at: n.at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key), faults: n.faults}
 }
@@ -64,13 +64,13 @@ func (n node) has(key string) bool {
 	return ok
 }
 
-// get returns what is below the key of an object.
+// get returns the node at a key of an object.
 func (n node) get(key string) node {
 	object, _ := n.value.(map[string]any)
 	return n.child(key, object[key])
 }
 
-// need returns what is below the key of an object, which must be there.
+// need returns the node at a key of an object, which must exist.
 func (n node) need(key string) node {
 	if !n.has(key) {
 		n.refuse("%s is missing", key)
@@ -78,7 +78,7 @@ func (n node) need(key string) node {
 	return n.get(key)
 }
 
-// only refuses all keys but those that are understood.
+// only refuses all keys except the understood ones.
 func (n node) only(understood ...string) {
 	for _, key := range slices.Sorted(maps.Keys(n.object())) {
 		if !slices.Contains(understood, key) {
@@ -87,7 +87,7 @@ func (n node) only(understood ...string) {
 	}
 }
 
-// members returns what an object holds, in the order of the keys.
+// members returns the entries of an object, in the order of the keys.
 func (n node) members() []member {
 	object := n.object()
 	var out []member

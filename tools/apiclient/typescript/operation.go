@@ -7,7 +7,7 @@ import (
 
 var methods = []string{"get", "put", "post", "delete", "head", "patch"}
 
-// parser collects what operations have in common.
+// parser collects the parts that operations share.
 type parser struct {
 	problem typ // the body of errors; nil before the first
 }
@@ -93,7 +93,7 @@ func segmentNames(path string) []string {
 	return names
 }
 
-// parseBody returns what an operation takes: JSON, JSON or a text, or bytes.
+// parseBody returns the body of an operation: JSON, JSON or a text, or bytes.
 func parseBody(n node) *body {
 	n.only("required", "description", "content")
 	if !n.get("required").truth() {
@@ -110,7 +110,7 @@ func parseBody(n node) *body {
 		case isBytes(described):
 			b.bytes = media.key
 		case b.text == "":
-			b.text = media.key // its schema describes what the text says
+			b.text = media.key // the schema only describes the text
 		default:
 			media.refuse("a body in both %s and %s is not understood", b.text, media.key)
 		}

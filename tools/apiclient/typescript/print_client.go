@@ -58,7 +58,7 @@ func (w *writer) method(o operation, name string, a answer) {
 	w.line("  }")
 }
 
-// reader returns the method of the transport that reads the answer, with the type of its values, and what it returns.
+// reader returns the transport's method that reads the answer, with the type of its values, and the return type.
 func (a answer) reader() (read, returns string) {
 	switch a.form {
 	case inJSON:
@@ -77,7 +77,7 @@ func (a answer) reader() (read, returns string) {
 	panic("no such form: " + strconv.Itoa(int(a.form)))
 }
 
-// arguments returns the declarations of what a method takes.
+// arguments returns the declarations of a method's parameters.
 func (o operation) arguments(a answer) []string {
 	var out []string
 	if o.body != nil {
@@ -96,7 +96,7 @@ func (o operation) arguments(a answer) []string {
 	return out
 }
 
-// argument returns the type of what a caller passes as the body.
+// argument returns the type of the body that a caller passes.
 func (b body) argument() string {
 	switch {
 	case b.bytes != "":

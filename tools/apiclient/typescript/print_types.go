@@ -56,7 +56,7 @@ func printRecord(is record) string {
 	return "{ " + strings.Join(members, "; ") + " }"
 }
 
-// openMember stands for the fields that the document doesn't name.
+// openMember declares the fields that the document doesn't name.
 const openMember = "[key: string]: unknown"
 
 func printField(f field) string {

@@ -9,7 +9,7 @@ const (
 	mediaProblem = "application/problem+json"
 )
 
-// responses fills what the operation answers.
+// responses parses the answers of an operation.
 func (p *parser) responses(n node, o *operation) {
 	for _, response := range n.members() {
 		response.only("description", "content")
@@ -49,7 +49,7 @@ func (p *parser) responses(n node, o *operation) {
 	}
 }
 
-// media returns the members of a content; none if there is no content.
+// media returns the members of a content, or nil.
 func (n node) media() []member {
 	if n.value == nil {
 		return nil
@@ -78,7 +78,7 @@ func parseAnswer(media member) answer {
 	return a
 }
 
-// addAnswer adds an answer to those of the operation: to one of the same form, or as its first.
+// addAnswer merges an answer into the operation's answer of the same form, or adds it.
 func addAnswer(n node, o *operation, a answer) {
 	at := &o.whole
 	if a.form == inLines {
@@ -105,7 +105,7 @@ func either(a, b typ) typ {
 	return union{a, b}
 }
 
-// addProblem takes the body of an error. All operations have the same.
+// addProblem records the body of an error, which all operations share.
 func (p *parser) addProblem(n node) {
 	is := parseType(n)
 	switch {
