@@ -23,7 +23,7 @@ func (c *Client) Backup(ctx context.Context, w io.Writer) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("the server broke the backup off: its log says why: %w", err)
+		return fmt.Errorf("the server interrupted the backup: see its log for the reason: %w", err)
 	}
 	return err
 }

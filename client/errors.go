@@ -90,7 +90,7 @@ func certificateFault(server string, err error) error {
 	case errors.As(err, &untrusted):
 		return &CertificateError{server, untrusted.Err}
 	case errors.As(err, &plain):
-		return &CertificateError{server, errors.New("it speaks no TLS")}
+		return &CertificateError{server, errors.New("it doesn't answer with TLS")}
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 const maxLine = 32 << 20
 
 // errSilent ends a stream that showed no sign of life.
-var errSilent = errors.New("the stream fell silent")
+var errSilent = errors.New("the stream sent nothing for too long")
 
 // stream reads JSON values, one a line.
 type stream struct {

@@ -223,7 +223,7 @@ func (c *Client) SetAvailability(
 		"availability", availability, "force_conflicts", flag(forceConflicts))
 }
 
-// Rebalance moves pods to level the nodes: the pods of one deployment, of a scope, or of all deployments. A dry run only
+// Rebalance moves pods to level the nodes: those of one deployment, of a scope, or of all deployments. A dry run only
 // plans.
 func (c *Client) Rebalance(ctx context.Context, scope, name string, dryRun bool) (api.RebalanceResult, error) {
 	return call[api.RebalanceResult](ctx, c, request{method: http.MethodPost, path: "/v1/rebalance",
