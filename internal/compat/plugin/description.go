@@ -68,7 +68,7 @@ func describe(dir, fallback string) (Description, error) {
 	}
 	var d Description
 	if err := yaml.Unmarshal(text, &d); err != nil {
-		return Description{}, fmt.Errorf("%s is not what a plugin.yml is: %s", describedBy,
+		return Description{}, fmt.Errorf("%s is not a valid plugin.yml: %s", describedBy,
 			strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	d.Name = cmp.Or(d.Name, fallback)

@@ -72,7 +72,7 @@ func (p *Plugin) answer(command string, out subprocess.Output) (Envelope, error)
 		}
 	}
 	if text == "" {
-		text = fmt.Sprintf("it ended with %d and said nothing", out.Code)
+		text = fmt.Sprintf("it ended with %d and printed nothing", out.Code)
 	}
 	return envelope, &Error{Reason: Failed, Plugin: p.Folder(), Command: command, Detail: text,
 		Next: "the plugin's documentation says more"}

@@ -17,7 +17,7 @@ func (e *TreesError) Error() string {
 	for i, build := range e.Builds {
 		names[i] = build.Object.String()
 	}
-	return fmt.Sprintf("what macros stand for is built from source, which was not sent: %s", strings.Join(names, ", "))
+	return fmt.Sprintf("objects of macros are built from source, which was not sent: %s", strings.Join(names, ", "))
 }
 
 // stampTrees stamps the objects of a macro with the source trees that the macro's stamps name, and records the built
