@@ -81,16 +81,16 @@ func (c *converter) caddySite(b block, routes *siteRoutes) {
 			case strings.Contains(l.value, "@"):
 				next.tls.Email = l.value
 			default:
-				c.noRoute(l, Changes, "the certificate is got as for any host; name one with tls.certificate")
+				c.noRoute(l, Changes, "the certificate is obtained as for any host; name one with tls.certificate")
 			}
 		case last == "encode":
 			routes.use(l)
-			c.noRoute(l, Trifle, "answers go out as the program writes them")
+			c.noRoute(l, Trifle, "an ingress doesn't change answers")
 		case slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "auth") }):
 			c.noRoute(labelled{l.name, "…", l.at}, Breaks,
-				"it kept people out, and an ingress lets everyone in; let the program ask, or put a proxy before it")
+				"it required a login, and an ingress admits everyone; let the program require one, or put a proxy in front of it")
 		default:
-			c.noRoute(l, Changes, "an ingress has nothing like it")
+			c.noRoute(l, Changes, "an ingress has no equivalent")
 		}
 	}
 	if !proxied {

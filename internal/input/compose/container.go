@@ -45,7 +45,7 @@ func (c *converter) container(u *unit) api.Container {
 func (c *converter) argv(at string, argv []string) []string {
 	c.report.carryAll(at)
 	if argv != nil && len(argv) == 0 {
-		c.report.lost(at, Changes, "an empty list takes the image's own away, which Tend can't; write what is to run")
+		c.report.lost(at, Changes, "an empty list clears the image's own, which Tend can't do; write the command to run")
 	}
 	if len(argv) > 0 && argv[0] == "" {
 		c.report.lost(at, Breaks, "its first word is empty")
@@ -198,7 +198,7 @@ func (c *converter) logs(u *unit, out *api.Container) {
 			u.place("logs.max_files", here)
 			r.carry(here)
 		default:
-			r.lost(here, Trifle, "Tend sets max-size and max-file alone")
+			r.lost(here, Trifle, "Tend sets only max-size and max-file")
 		}
 	}
 	if *logs != (api.Logs{}) {

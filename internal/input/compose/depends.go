@@ -44,10 +44,10 @@ func (c *converter) dependsOn(u *unit) *api.DependsOn {
 		if d.Required {
 			r.carry(here + ".required")
 		} else {
-			r.lostIfWritten(here+".required", Changes, "it is waited for whatever happens")
+			r.lostIfWritten(here+".required", Changes, "Tend always waits for it")
 		}
 		if d.Restart {
-			r.lostIfWritten(here+".restart", Changes, "nothing is restarted because something else was")
+			r.lostIfWritten(here+".restart", Changes, "Tend restarts no workload because another one was")
 		} else {
 			r.carry(here + ".restart")
 		}

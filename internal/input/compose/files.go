@@ -30,7 +30,7 @@ func (c *converter) assets() {
 		switch {
 		case bool(config.External):
 			c.report.lost(at, Breaks,
-				"what an external config holds is not in the file; write an asset, and mount it where this was")
+				"the content of an external config is not in the file; write an asset, and mount it in its place")
 		case config.File != "":
 			files[key] = api.AssetFile{Source: api.AssetLocal, Filename: c.relative(config.File), Content: []byte{}}
 			c.report.note(at, "is read from %s at each apply", c.relative(config.File))
@@ -102,7 +102,7 @@ func (c *converter) files(u *unit, out *api.Container) {
 		config, known := c.project.Configs[mounted.Source]
 		if !known || bool(config.External) {
 			r.lost(fmt.Sprintf("%s.configs[%d]", u.at, i), Breaks,
-				"what an external config holds is not in the file; write an asset")
+				"the content of an external config is not in the file; write an asset")
 			continue
 		}
 		target := mounted.Target

@@ -54,7 +54,7 @@ func (c *converter) nginxProxy(service string, routes *siteRoutes) {
 				c.noRoute(values[name], Breaks, "an ingress speaks HTTP to its pods")
 			}
 		default:
-			c.noRoute(values[name], Changes, "an ingress has nothing like it")
+			c.noRoute(values[name], Changes, "an ingress has no equivalent")
 		}
 		routes.use(values[name])
 	}

@@ -100,7 +100,7 @@ func (c *converter) route(
 		case "entrypoints", "tls", "service", "priority", "middlewares":
 			routes.use(r.options[option])
 		default:
-			c.noRoute(r.options[option], Changes, "an ingress has nothing like it")
+			c.noRoute(r.options[option], Changes, "an ingress has no equivalent")
 		}
 	}
 }
@@ -186,7 +186,7 @@ func (c *converter) middlewares(r *router, mine []labelled, routes *siteRoutes) 
 		options := hasPrefix(mine, strings.ToLower("traefik.http.middlewares."+plain+"."))
 		if len(options) == 0 {
 			c.noRoute(r.options["middlewares"], Changes,
-				"what the middleware %s does isn't in these labels, and isn't carried", name)
+				"the middleware %s isn't defined in these labels, so it isn't converted", name)
 			continue
 		}
 		for _, l := range options {
@@ -202,12 +202,12 @@ func (c *converter) middlewares(r *router, mine []labelled, routes *siteRoutes) 
 				routes.use(l)
 			case strings.HasPrefix(rest, "compress"):
 				routes.use(l)
-				c.noRoute(l, Trifle, "answers go out as the program writes them")
+				c.noRoute(l, Trifle, "an ingress doesn't change answers")
 			case strings.Contains(rest, "auth"), strings.HasPrefix(rest, "ipallowlist"), strings.HasPrefix(rest, "ipwhitelist"):
 				c.noRoute(labelled{l.name, "…", l.at}, Breaks,
-					"it kept people out, and an ingress lets everyone in; let the program ask, or put a proxy before it")
+					"it required a login, and an ingress admits everyone; let the program require one, or put a proxy in front of it")
 			default:
-				c.noRoute(l, Changes, "an ingress has nothing like it")
+				c.noRoute(l, Changes, "an ingress has no equivalent")
 			}
 		}
 	}

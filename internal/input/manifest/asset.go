@@ -45,7 +45,7 @@ func (d *decoder) asset(n *node) map[string]any {
 func (d *decoder) assetFile(n *node, path string) any {
 	switch {
 	case n.block:
-		d.fail(n.at, path, `write key = "text", key = file("…") or key = url("…")`, "is a block; an asset has files alone")
+		d.fail(n.at, path, `write key = "text", key = file("…") or key = url("…")`, "is a block; an asset holds only files")
 	case n.kind == callNode && n.text == "file":
 		return d.localFile(n, path)
 	case n.kind == callNode && n.text == "url":
@@ -100,7 +100,7 @@ func (d *decoder) sourced(n *node, path string) any {
 	}
 	allowed := fieldsOfSource[source]
 	if allowed == nil {
-		d.fail(n.at, path, "write a text, or an object with _source: file or _source: url", "says no _source that there is")
+		d.fail(n.at, path, "write a text, or an object with _source: file or _source: url", "has an unknown _source")
 		return nil
 	}
 	out := map[string]any{"_source": source}

@@ -37,7 +37,7 @@ func (d *decoder) value(n *node, t reflect.Type, path string) any {
 	}
 	d.places[path] = n.at
 	if n.kind == callNode {
-		d.fail(n.at, path, "", "%s() may stand for the files of an asset alone", n.text)
+		d.fail(n.at, path, "", "%s() is valid only in the files of an asset", n.text)
 		return nil
 	}
 	for t.Kind() == reflect.Pointer {

@@ -31,7 +31,7 @@ func (d *decoder) free(n *node, path string) any {
 		}
 		return out
 	case callNode:
-		d.fail(n.at, path, "", "%s() may stand for the files of an asset alone", n.text)
+		d.fail(n.at, path, "", "%s() is valid only in the files of an asset", n.text)
 		return nil
 	}
 	return n.text

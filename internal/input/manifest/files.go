@@ -118,7 +118,7 @@ func inputsOf(name string, o Options) ([]input, error) {
 		format, err = formatNamed(o.Format)
 	}
 	if err == nil && format == "" {
-		err = fmt.Errorf("%s: its name says no language; name it .hcl, .yaml or .json, or add --format", path)
+		err = fmt.Errorf("%s: its name doesn't show its language; name it .hcl, .yaml or .json, or add --format", path)
 	}
 	return []input{{path: filepath.Clean(path), format: format}}, err
 }
@@ -132,7 +132,7 @@ func formatNamed(format string) (string, error) {
 	case "json":
 		return formatJSON, nil
 	case "":
-		return "", errors.New("standard input has no name that says its language; add --format hcl, yaml or json")
+		return "", errors.New("standard input has no name that shows its language; add --format hcl, yaml or json")
 	}
 	return "", fmt.Errorf("format %q is not hcl, yaml or json", format)
 }

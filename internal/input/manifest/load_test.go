@@ -88,7 +88,7 @@ func TestSources(t *testing.T) {
 		"named twice": {"a file named twice is read once",
 			Options{Files: []string{filepath.Join(folder, "web.hcl"), folder + "//web.hcl"}}, ""},
 		"unknown": {"a file that doesn't say its language", Options{Files: []string{filepath.Join(folder, "plain")}},
-			"its name says no language"},
+			"its name doesn't show its language"},
 		"unknown format": {"and the option that does",
 			Options{Files: []string{filepath.Join(folder, "plain")}, Format: "hcl"}, ""},
 		"procfile": {"a Procfile for one purpose",

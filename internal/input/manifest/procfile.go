@@ -95,8 +95,8 @@ func procfileDrafts(src *source, o procfileOptions, f *faults) []*draft {
 		out = append(out, processDraft(src, o, p, own))
 	}
 	if release != nil && len(out) == 0 {
-		f.at(src, release.at, "a process beside it: web: bin/serve",
-			"there is nothing whose releases the command could precede")
+		f.at(src, release.at, "add a process, such as web: bin/serve",
+			"no other process has a release that the command could precede")
 		return nil
 	}
 	if release != nil {
