@@ -131,7 +131,7 @@ func (c *callbacks) run(ctx context.Context) error {
 				}
 			}
 			if err != nil && ctx.Err() == nil {
-				c.warn("containers can't call the server back: their plugins' hooks fail; tried again", "in", checkInterval, "port",
+				c.warn("containers can't call the server back, so their plugins' hooks fail; retrying", "in", checkInterval, "port",
 					c.port, "error", err)
 			}
 		}

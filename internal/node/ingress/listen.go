@@ -180,7 +180,7 @@ func (d *listener) listen() (net.Listener, error) {
 	}
 	if raw, err := socket.SyscallConn(); err == nil && config.Control != nil {
 		if err := config.Control("", "", raw); err != nil { // another kind of socket, such as multipath TCP
-			d.Logger.Warn("ingress can't let go of clients that take nothing", "address", d.asked, "error", err)
+			d.Logger.Warn("ingress can't close connections of clients that stopped reading", "address", d.asked, "error", err)
 		}
 	}
 	return net.FileListener(socket)

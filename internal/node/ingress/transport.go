@@ -117,7 +117,7 @@ func (s *spread) offer(request *http.Request, p *pod, first bool) (*http.Respons
 	response, err := p.lines.of(request).RoundTrip(request)
 	if err == nil && response.StatusCode < 200 && response.StatusCode != http.StatusSwitchingProtocols {
 		_ = response.Body.Close()
-		err = fmt.Errorf("the pod answered with the status %03d, which there is none of", response.StatusCode)
+		err = fmt.Errorf("the pod answered with the invalid status %03d", response.StatusCode)
 	}
 	if err != nil {
 		p.release()

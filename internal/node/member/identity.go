@@ -96,13 +96,13 @@ func identify(ctx context.Context, o Options) (*identity, error) {
 		o.Server = cmp.Or(o.Server, i.known.Server)
 		known, err := enter(ctx, o)
 		if err != nil {
-			return nil, fmt.Errorf("the cluster takes this machine for none of its nodes any more, and it can't join again: %w",
+			return nil, fmt.Errorf("this machine is no longer a node of the cluster, and could not join again: %w",
 				err)
 		}
 		if known.Former = i.known.Former; again == removed {
 			known.Former = slices.Compact(slices.Sorted(slices.Values(append(known.Former, i.known.Node, known.Node))))
 		}
-		o.Logger.InfoContext(ctx, "joined again: the node was removed, or the cluster's authority is another one now")
+		o.Logger.InfoContext(ctx, "joined again: the node was removed, or the cluster has a new authority")
 		return i, i.keep(known)
 	case err == nil && o.Server != "" && o.Server != i.known.Server:
 		known := i.known
@@ -190,7 +190,7 @@ func enter(ctx context.Context, o Options) (join.Membership, error) {
 		return known, err
 	}, backoff.WithBackOff(wait), backoff.WithMaxTries(mostTries), backoff.WithNotify(func(err error, wait time.Duration) {
 		o.Logger.WarnContext(ctx,
-			"the server ended the connection before its answer, or has no room at the moment; tried again",
+			"the server closed the connection before its answer, or is overloaded; retrying",
 			"backoff", wait, "error", err)
 	}))
 }
@@ -254,7 +254,7 @@ func (i *identity) renew(ctx context.Context, client *http.Client) error {
 	defer ticker.Stop()
 	for {
 		if err := i.renewDue(ctx, client); err != nil && ctx.Err() == nil {
-			i.log.WarnContext(ctx, "the node's certificate could not be renewed; tried again", "backoff",
+			i.log.WarnContext(ctx, "the node's certificate could not be renewed; retrying", "backoff",
 				checkEvery, "error", err)
 		}
 		select {

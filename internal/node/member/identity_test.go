@@ -196,7 +196,7 @@ func TestJoinAgain(t *testing.T) {
 		want           string
 	}{
 		"removed, with a token":           {removed: true, token: true, again: true},
-		"removed, with a used token":      {removed: true, want: "can't join again"},
+		"removed, with a used token":      {removed: true, want: "could not join again"},
 		"another authority, with a token": {other: true, token: true, again: true},
 		"still a node, with a token":      {token: true},
 	} {

@@ -63,7 +63,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	aside, err := setAside(o.Root, o.Now())
 	if err != nil {
-		return fmt.Errorf("set aside what the server of this machine has left: %w", err)
+		return fmt.Errorf("set aside the files of this machine's former server: %w", err)
 	}
 	if aside != "" {
 		o.Logger.WarnContext(ctx,
@@ -79,7 +79,7 @@ func Run(ctx context.Context, o Options) error {
 		if ctx.Err() != nil || !restored(err) {
 			return err
 		}
-		o.Logger.Warn("nothing is touched on this machine until the server is resumed", "reason", err)
+		o.Logger.Warn("the server is paused: containers on this machine stay as they are until tend resume", "reason", err)
 	}
 }
 

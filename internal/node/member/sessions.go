@@ -91,7 +91,7 @@ func (s *sessions) ask(ctx context.Context) bool {
 		_, _, err = s.client.Servers(ctx, s.who.trust()) // so that the server learns the new certificate
 	}
 	if err != nil {
-		s.Logger.DebugContext(ctx, "the servers are not known; asked again", "error", err)
+		s.Logger.DebugContext(ctx, "the list of servers could not be read; retrying", "error", err)
 	}
 	return err == nil
 }

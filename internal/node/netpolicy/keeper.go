@@ -132,7 +132,7 @@ func (k *Keeper) Pass(ctx context.Context, full bool) {
 	}
 	k.fault.Store(&text)
 	if text != "" {
-		k.Logger.Warn("containers of different scopes reach each other on this node; tried again", "backoff",
+		k.Logger.Warn("containers of different scopes can reach each other on this node; retrying", "backoff",
 			resync, "reason", text)
 	}
 	if k.Changed != nil {

@@ -41,7 +41,7 @@ func (k *Keeper) end() error {
 		return nil
 	}
 	if err := k.remember(memory{k.Network(), k.Pods()}, true); err != nil {
-		k.Logger.Warn("without a server the next start knows an older policy of the network", "error", err)
+		k.Logger.Warn("the network's policy could not be stored: a next start without a server uses an older one", "error", err)
 	}
 	return nil
 }
@@ -58,7 +58,7 @@ func (k *Keeper) recall() {
 		k.kept.text = text
 	case !errors.Is(err, fs.ErrNotExist):
 		k.remembered = memory{}
-		k.Logger.Warn("the network's policy is not known until a server says it", "file", k.File, "error", err)
+		k.Logger.Warn("the network's stored policy can't be read: it is unknown until a server sends it", "file", k.File, "error", err)
 	}
 }
 

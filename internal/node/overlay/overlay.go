@@ -110,7 +110,7 @@ func (o *Overlay) Run(ctx context.Context) error {
 // fail logs a fault that separates the node from the others, once.
 func (o *Overlay) fail(text string) {
 	if text != o.failed && text != "" {
-		o.Logger.Warn("this node is apart from the network of the others; tried again", "backoff", resync, "reason", text)
+		o.Logger.Warn("this node is not connected to the network between nodes; retrying", "backoff", resync, "reason", text)
 	}
 	o.failed = text
 }

@@ -113,7 +113,7 @@ func (i *Identity) Renew(ctx context.Context, log *slog.Logger) error {
 	defer ticker.Stop()
 	for {
 		if err := i.renewDue(); err != nil {
-			log.WarnContext(ctx, "the certificate for the other servers could not be renewed; tried again", "backoff",
+			log.WarnContext(ctx, "the certificate for the other servers could not be renewed; retrying", "backoff",
 				checkEvery, "error", err)
 		}
 		select {

@@ -72,11 +72,11 @@ func (r *Resolver) Listen(at netip.Addr) error {
 	address := netip.AddrPortFrom(at, uint16(r.Port)).String()
 	packets, err := net.ListenPacket("udp", address)
 	if err != nil {
-		return fmt.Errorf("answer the name queries of containers: %w: end what listens there", err)
+		return fmt.Errorf("answer the name queries of containers: %w: stop the program that listens there", err)
 	}
 	streams, err := net.Listen("tcp", packets.LocalAddr().String())
 	if err != nil {
-		return errors.Join(fmt.Errorf("answer the name queries of containers: %w: end what listens there", err),
+		return errors.Join(fmt.Errorf("answer the name queries of containers: %w: stop the program that listens there", err),
 			packets.Close())
 	}
 	handler := dns.HandlerFunc(func(w dns.ResponseWriter, query *dns.Msg) {

@@ -242,7 +242,7 @@ func TestListenElsewhere(t *testing.T) {
 	}
 	other := New(Options{Ask: w.ask, Port: r.Port})
 	if err := other.Listen(netip.MustParseAddr("127.0.0.2")); err == nil ||
-		!strings.Contains(err.Error(), "end what listens there") {
+		!strings.Contains(err.Error(), "stop the program that listens there") {
 		t.Errorf("a port that is taken: %v", err)
 	}
 }

@@ -58,7 +58,7 @@ var _ runtime.Runtime = (*Runtime)(nil)
 // return ErrUnavailable until it does.
 func New(_ context.Context, options Options) (*Runtime, error) {
 	if options.Cluster == "" || options.Node == "" {
-		return nil, fmt.Errorf("docker runtime: the cluster and the node are needed")
+		return nil, fmt.Errorf("docker runtime: Cluster and Node are required")
 	}
 	if options.NetworkName == "" {
 		options.NetworkName = api.Network

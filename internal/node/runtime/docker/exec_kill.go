@@ -14,7 +14,7 @@ import (
 )
 
 // errForeignProcess: the engine's process numbers are not this machine's (it is remote, or in a namespace of its own).
-var errForeignProcess = errors.New("its process can't be found on this machine; the command goes on until it ends by itself")
+var errForeignProcess = errors.New("its process can't be found on this machine; the command continues until it ends by itself")
 
 // Kill implements runtime.Killer. Docker Engine has no call that ends a command, so Kill kills its process on this
 // machine, with the group that it leads. A user who may use the engine could do the same. For a moment after a command
