@@ -26,14 +26,14 @@ func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
 	_ = control.SetReadDeadline(time.Time{}) // the server reads on to notice a client that goes
 	_ = control.SetWriteDeadline(time.Time{})
 	out := &begun{ResponseWriter: w}
-	s.Logger.InfoContext(ctx, "backup asked for", "actor", actorOf(ctx))
+	s.Logger.InfoContext(ctx, "backup requested", "actor", actorOf(ctx))
 	if err := s.Backup(ctx, &patientWriter{w: out, control: control}); err != nil {
 		if !out.yes {
 			_ = control.SetWriteDeadline(time.Now().Add(requestTime))
 			s.fail(w, r, err)
 			return
 		}
-		s.Logger.ErrorContext(ctx, "a backup broke off", "error", err)
+		s.Logger.ErrorContext(ctx, "a backup was cut off", "error", err)
 		panic(http.ErrAbortHandler)
 	}
 }

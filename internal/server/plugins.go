@@ -31,12 +31,12 @@ func takesTime(w http.ResponseWriter, d time.Duration) {
 
 // pluginRoutes registers the plugins' paths.
 func (s *Server) pluginRoutes() {
-	typed(s, "GET", "/v1/plugins", "List plugins, those that can't be used among them", s.plugins)
+	typed(s, "GET", "/v1/plugins", "List plugins, including broken ones", s.plugins)
 	s.documented("POST", "/v1/plugins", "Install a plugin, or replace it",
 		shape{takes: inJSON[api.PluginInstall](s), answers: replies("the plugin", inJSON[api.Plugin](s))}, s.installPlugin)
-	s.documented("DELETE", "/v1/plugins/{name}", "Remove a plugin; what its macros stand for stays",
+	s.documented("DELETE", "/v1/plugins/{name}", "Remove a plugin; the objects of its macros stay",
 		shape{answers: replies("what was removed", inJSON[api.PluginRemoval](s))}, s.removePlugin)
-	s.documented("POST", "/plugin/{name}/{command}", "Run a plugin's command and do what it asks for",
+	s.documented("POST", "/plugin/{name}/{command}", "Run a plugin's command and perform the actions in its answer",
 		shape{takes: inJSON[api.PluginCall](s), answers: s.envelopes()}, s.callPlugin)
 }
 

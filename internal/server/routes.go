@@ -28,7 +28,7 @@ func (s *Server) followRoutes() {
 		s.follows(), s.readAudit)
 
 	typed(s, "POST", "/v1/await",
-		"What has become of writes; with since the answer comes when something has changed, after 25 s at the latest",
+		"The outcome of writes; with since the answer comes when something has changed, after 25 s at the latest",
 		s.await)
 }
 
@@ -45,14 +45,14 @@ func (s *Server) routes() {
 				map[string]*huma.Schema{"application/json": of[api.ListResult[api.Object]](s), jsonLines: of[api.WatchEvent](s)})},
 		s.objects)
 	typed(s, "GET", "/v1/objects/{kind}/{scope}/{name}", "One object with its status", s.object)
-	typed(s, "DELETE", "/v1/objects/{kind}/{scope}/{name}", "Ask that an object go", s.deleteObject)
+	typed(s, "DELETE", "/v1/objects/{kind}/{scope}/{name}", "Request the deletion of an object", s.deleteObject)
 
 	s.verbRoutes()
 	s.followRoutes()
 	typed(s, "POST", "/v1/resume", "End the pause after an older store was restored", s.resume)
-	typed(s, "GET", "/v1/backup", "What has become of scheduled backups", s.backupStatus)
+	typed(s, "GET", "/v1/backup", "The results of scheduled backups", s.backupStatus)
 	s.documented("POST", "/v1/backup",
-		"A backup of the cluster, with its keys and not encrypted: whoever has it has the cluster",
+		"A backup of the cluster, unencrypted and with its keys: anyone who has it controls the cluster",
 		shape{answers: replies("a tar, compressed", raw(zstdBytes))}, s.backup)
 	typed(s, "GET", "/v1/releases", "The releases kept of an object, newest first", s.releases)
 	typed(s, "GET", "/v1/deliveries", "The webhook calls kept of an object, newest first", s.deliveries)
@@ -71,7 +71,7 @@ func (s *Server) routes() {
 	s.blobRoutes()
 	s.pluginRoutes()
 	s.documented("GET", "/v1/builds/{scope}/{name}/{id}/log", "What a build prints, a JSON line each",
-		shape{query: queryOfTexts("follow?"), answers: replies("a line for each line", eachLine[api.BuildLine](s))},
+		shape{query: queryOfTexts("follow?"), answers: replies("a line of JSON for each line of output", eachLine[api.BuildLine](s))},
 		s.buildLog)
 	s.nodeRoutes()
 	s.tokenRoutes()
@@ -123,7 +123,7 @@ func (s *Server) runRoutes() {
 
 func (s *Server) nodeRoutes() {
 	typed(s, "GET", "/v1/nodes", "List nodes", s.nodes)
-	typed(s, "GET", "/v1/system/disk", "Say what lies on the disks of the nodes, and what nothing refers to", s.disks)
+	typed(s, "GET", "/v1/system/disk", "List the nodes' disk usage, and the images that nothing refers to", s.disks)
 	typed(s, "POST", "/v1/system/prune",
 		"Remove the images that nothing refers to from all nodes; with dry_run only list them", s.prune)
 	typed(s, "GET", "/v1/nodes/tokens", "List the tokens with which machines join", s.joinTokens)
@@ -149,11 +149,11 @@ func (s *Server) podRoutes() {
 	}}, s.podReady)
 	s.documented("GET", "/v1/pods/{pod}/logs", "A pod's output, a JSON line each",
 		shape{query: queryOfTexts("init", "previous?", "follow?", "tail#", "since"),
-			answers: replies("a line for each line", eachLine[api.LogLine](s))}, s.podLogs)
+			answers: replies("a line of JSON for each line of output", eachLine[api.LogLine](s))}, s.podLogs)
 	s.documented("GET", "/v1/logs", "The output of all pods of an object, a JSON line each",
 		shape{query: queryOfTexts("kind", "scope", "name", "run", "init", "pod", "container", "previous?", "follow?",
 			"tail#", "since"),
-			answers: replies("a line for each line", eachLine[api.LogLine](s))}, s.logs)
+			answers: replies("a line of JSON for each line of output", eachLine[api.LogLine](s))}, s.logs)
 	s.documented("GET", "/v1/pods/{pod}/exec", "Run a command in a pod: a WebSocket of "+execwire.Protocol,
 		shape{answers: map[int]reply{http.StatusSwitchingProtocols: {text: "the WebSocket is open"}}}, s.exec)
 	checkedMux{s}.HandleFunc("POST /v1/pods/{pod}/exec", s.execWithoutWebSocket)

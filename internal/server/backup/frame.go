@@ -82,7 +82,7 @@ func (u *unframed) finish() error {
 		return err
 	}
 	if !bytes.Equal(stored, trailer(u.sum)) {
-		return fmt.Errorf("%w: the sum at its end is not that of its bytes", ErrDamaged)
+		return fmt.Errorf("%w: its checksum doesn't match its bytes", ErrDamaged)
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (r *reader) next() (*tar.Header, error) {
 func (r *reader) part(entry *tar.Header) error {
 	if !partName().MatchString(entry.Name) ||
 		slices.ContainsFunc(r.parts, func(p Part) bool { return p.Name == entry.Name }) {
-		return fmt.Errorf("%w: %.80q does not belong into it", ErrDamaged, entry.Name)
+		return fmt.Errorf("%w: %.80q does not belong in it", ErrDamaged, entry.Name)
 	}
 	content := &summed{in: r.tar, sum: sha256.New()}
 	if err := r.each(r.header, entry.Name, entry.Size, content); err != nil {

@@ -161,7 +161,7 @@ func (p *Plane) Elect(ctx context.Context, c Candidate) (*Term, error) {
 			return nil, ctx.Err()
 		}
 		if !errors.Is(err, ErrHeld) {
-			p.Logger.WarnContext(ctx, "the controllers can't be claimed; it is tried again", "error", err)
+			p.Logger.WarnContext(ctx, "the controllers can't be claimed; retrying", "error", err)
 		}
 		select {
 		case <-ctx.Done():

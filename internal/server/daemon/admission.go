@@ -203,7 +203,7 @@ func (d *daemon) reaches(ctx context.Context, who join.Server) error {
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(reachTime))
 	if said, err := io.ReadAll(io.LimitReader(conn, int64(len(who.Echo)))); err != nil || string(said) != who.Echo {
-		return refusedServer(fmt.Sprintf("what answers server %s at %s is not the server that joins", d.Name, parsed.Host),
+		return refusedServer(fmt.Sprintf("server %s reaches another program at %s, not the server that joins", d.Name, parsed.Host),
 			next)
 	}
 	return nil

@@ -107,7 +107,7 @@ func (d *daemon) scheduledBackup(ctx context.Context, term *controlplane.Term) {
 			_ = d.view.WaitFor(ctx, revision)
 			return
 		}
-		d.Logger.WarnContext(ctx, "what has become of the backup could not be recorded; it is tried again", "error", err)
+		d.Logger.WarnContext(ctx, "the result of the backup could not be recorded; retrying", "error", err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(backupLook):

@@ -40,7 +40,7 @@ func (f *certificateFiles) current() (*tls.Certificate, error) {
 		return nil, err
 	case changed != f.read:
 		f.read = changed // log it only once
-		f.logger.Warn("the changed certificate can't be used", "path", f.certificate, "error", err)
+		f.logger.Warn("the changed certificate can't be used; the previous one stays in use", "path", f.certificate, "error", err)
 	}
 	return f.loaded, nil
 }

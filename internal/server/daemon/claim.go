@@ -44,7 +44,7 @@ func (d *daemon) claim(ctx context.Context) error {
 	}
 	if d.pause.why() == "" {
 		if err := d.writeProgress(progress{Revision: d.term.Load().Revision(), Pause: d.lastPause}); err != nil {
-			d.Logger.WarnContext(ctx, "how far the cluster got could not be written", "error", err)
+			d.Logger.WarnContext(ctx, "the cluster's progress could not be stored", "error", err)
 		}
 	}
 	return nil

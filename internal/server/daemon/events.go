@@ -79,7 +79,7 @@ func (d *daemon) keepLogs(ctx context.Context, term *controlplane.Term) {
 		_, events := d.events.Trim(ctx, term, d.Events, d.Now())
 		_, audit := d.audit.Trim(ctx, term, d.AuditLog, d.Now())
 		if err := errors.Join(events, audit); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrConflict) {
-			d.Logger.WarnContext(ctx, "the log of events could not be trimmed; it is tried again", "error", err)
+			d.Logger.WarnContext(ctx, "the log of events could not be trimmed; retrying", "error", err)
 		}
 		select {
 		case <-ticker.C:

@@ -286,7 +286,7 @@ func (d *daemon) returnToken(ctx context.Context, a join.Applicant) {
 		return d.record(ctx, records.NewTxn("server.token").If(key, token.Modified).Put(key, record))
 	})
 	if err != nil {
-		d.Logger.WarnContext(ctx, "a token stays used, though the server could not join with it", "server",
+		d.Logger.WarnContext(ctx, "the join failed, but its token stays used", "server",
 			a.Name, "error", err)
 	}
 }

@@ -122,7 +122,7 @@ func (d *daemon) awaitVote(ctx context.Context) error {
 		if n%20 == 0 && (lease == 0 || d.store.KeepAlive(ctx, lease) != nil) {
 			var err error
 			if lease, err = d.announcePresence(ctx, d.Now().UTC(), ""); err != nil && ctx.Err() == nil {
-				d.Logger.DebugContext(ctx, "this server could not say that it runs; tried again", "error", err)
+				d.Logger.DebugContext(ctx, "this server could not announce itself; retrying", "error", err)
 			}
 		}
 		select {

@@ -44,7 +44,7 @@ func TestAJoinThatFailsLeavesNothing(t *testing.T) {
 		{"its node is another machine's", "another machine is node worker", func(o *Options) { o.Node = "worker" }},
 		{"nothing answers at its address", "does not reach the one that joins",
 			func(o *Options) { o.PeerAddress = loopback() }},
-		{"another program answers there", "is not the server that joins",
+		{"another program answers there", "not the server that joins",
 			func(o *Options) { o.PeerAddress = strings.TrimPrefix(token.Address, "https://") }},
 		{"its address is taken on its machine", "choose another --peer-listen",
 			func(o *Options) { o.PeerListen = taken.Addr().String() }},

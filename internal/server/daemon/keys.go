@@ -93,7 +93,7 @@ func (d *daemon) roots(ctx context.Context, node string, has remote.Trust) []str
 		next, key := *member.Value, records.MemberKey(node)
 		next.Roots, next.Issuer = has.Roots, has.Issuer
 		if _, err := records.NewTxn("member.trust").If(key, member.Modified).Put(key, next).Commit(ctx, d.store); err != nil {
-			d.Logger.DebugContext(ctx, "what a node trusts was not recorded; it says so again", "node", node, "error", err)
+			d.Logger.DebugContext(ctx, "the authorities that a node trusts were not recorded; it reports them again", "node", node, "error", err)
 		}
 	}
 	return d.nodeListener.desk.Authority.Fingerprints()

@@ -179,7 +179,7 @@ func (d *daemon) copyMissing(ctx context.Context) bool {
 		if here, err := d.files.blobs.Has(digest); err == nil && !here && digest != "" && ctx.Err() == nil {
 			if err := d.copyFile(ctx, digest); err != nil {
 				whole = false
-				d.Logger.DebugContext(ctx, "a file can't be copied from another server; tried again", "digest",
+				d.Logger.DebugContext(ctx, "a file can't be copied from another server; retrying", "digest",
 					digest, "error", err)
 			}
 		}

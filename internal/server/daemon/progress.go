@@ -42,7 +42,7 @@ func (d *daemon) readProgress() progress {
 		err = json.Unmarshal(raw, &known)
 	}
 	if err != nil {
-		d.Logger.Warn("how far the cluster got can't be read: a restored store isn't recognised by this start", "path",
+		d.Logger.Warn("the cluster's stored progress can't be read: this start doesn't recognize a restored store", "path",
 			d.progressPath(), "error", err)
 		return progress{}
 	}
@@ -78,7 +78,7 @@ func (d *daemon) keepProgress(ctx context.Context) error {
 			return
 		}
 		if err := d.writeProgress(progress{Revision: seen, Pause: d.lastPauseSeen()}); err != nil {
-			d.Logger.Warn("how far the cluster got could not be written; it is tried again", "error", err)
+			d.Logger.Warn("the cluster's progress could not be stored; retrying", "error", err)
 			return
 		}
 		written = seen

@@ -44,7 +44,7 @@ func (d *daemon) lookAtJoins(ctx context.Context, looks map[uint64]int) {
 	running := d.presences()
 	ready := func(m etcd.Member) bool { return running[m.Name] != nil && running[m.Name].Member == idOf(m) }
 	if err := d.etcd.PromoteMembers(ctx, ready); err != nil && ctx.Err() == nil {
-		d.Logger.WarnContext(ctx, "a server can't get its vote; it is tried again", "error", err)
+		d.Logger.WarnContext(ctx, "a server can't get its vote; retrying", "error", err)
 	}
 	members := d.etcd.Members()
 	if !d.etcd.Self().Leads {
@@ -67,12 +67,12 @@ func (d *daemon) lookAtJoins(ctx context.Context, looks map[uint64]int) {
 			continue
 		}
 		if err := d.takeOut(ctx, m); err != nil {
-			d.Logger.WarnContext(ctx, "a server that does not go on with its join can't be removed; it is tried again", "server",
+			d.Logger.WarnContext(ctx, "a server whose join made no progress could not be removed; retrying", "server",
 				nameOf(m), "error", err)
 			continue
 		}
 		delete(looks, m.ID)
-		d.Logger.WarnContext(ctx, "a server did not go on with its join, and is removed", "server", nameOf(m), "store", m.URL)
+		d.Logger.WarnContext(ctx, "a server whose join made no progress is removed", "server", nameOf(m), "store", m.URL)
 	}
 }
 

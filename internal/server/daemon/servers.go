@@ -50,7 +50,7 @@ func (d *daemon) bePresent(ctx context.Context) error {
 		if lease == 0 || errors.Is(d.store.KeepAlive(ctx, lease), store.ErrLeaseNotFound) {
 			var err error
 			if lease, err = d.announcePresence(ctx, d.life, d.gateAddress()); err != nil && ctx.Err() == nil {
-				d.Logger.DebugContext(ctx, "this server could not say that it runs; tried again", "error", err)
+				d.Logger.DebugContext(ctx, "this server could not announce itself; retrying", "error", err)
 			}
 		}
 		select {

@@ -19,7 +19,7 @@ func (s *Service) Follow(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if err := s.FollowOnce(ctx); err != nil && ctx.Err() == nil {
-			s.Logger.WarnContext(ctx, "a key could not be followed; it is tried again", "backoff", LookEvery, "error", err)
+			s.Logger.WarnContext(ctx, "this server could not do its part of a key's rotation; retrying", "backoff", LookEvery, "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -21,7 +21,7 @@ func (s *Service) Lead(ctx context.Context, term Store) {
 	defer ticker.Stop()
 	for {
 		if err := s.LeadOnce(ctx, term); err != nil && ctx.Err() == nil {
-			s.Logger.WarnContext(ctx, "the rotation of a key doesn't get on; it is tried again", "backoff",
+			s.Logger.WarnContext(ctx, "the rotation of a key makes no progress; retrying", "backoff",
 				LookEvery, "error", err)
 		}
 		select {
@@ -72,7 +72,7 @@ func (s *Service) leadKey(ctx context.Context, term Store, key Key) error {
 		if err := key.Advance(snap, &r, txn); err != nil {
 			return err
 		}
-		s.Logger.InfoContext(ctx, "the rotation of a key gets on", "key", name, "phase", next)
+		s.Logger.InfoContext(ctx, "the rotation of a key made progress", "key", name, "phase", next)
 	}
 	r.Waits = waits
 	_, err := txn.Put(records.RotationKey(name), r).Commit(ctx, term)

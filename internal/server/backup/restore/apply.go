@@ -38,7 +38,7 @@ func Finish(root string, logger *slog.Logger) error {
 	m.move(filepath.Join(staged, "clusters", p.Cluster), filepath.Join(root, "clusters", p.Cluster),
 		filepath.Join("clusters", p.Cluster))
 	if m.err != nil {
-		return fmt.Errorf("finish the restore in %s: %w: mend that, and start the server or restore again", staged, m.err)
+		return fmt.Errorf("finish the restore in %s: %w: fix the cause, then start the server or restore again", staged, m.err)
 	}
 	logger.Info("restored from a backup", "root", root, "cluster", p.Cluster)
 	// Removing the plan ends the restore, so it comes before the folder.
