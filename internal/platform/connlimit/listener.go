@@ -96,7 +96,7 @@ func (l *Listener) takePlace() error {
 		return nil
 	default:
 	}
-	l.warn("listener has all the connections it may have: clients wait", "connections", cap(l.places))
+	l.warn("listener reached its limit of connections: clients wait", "connections", cap(l.places))
 	retry := time.NewTicker(retryTime)
 	defer retry.Stop()
 	for {

@@ -143,7 +143,7 @@ func (e *External) ask(ctx context.Context) error {
 		return err
 	}
 	if id := got.Header.ClusterId; id != e.cluster {
-		return fmt.Errorf("etcd's cluster %x answers, which was %x before", id, e.cluster)
+		return fmt.Errorf("another etcd cluster answers than before: %x, not %x", id, e.cluster)
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func (s *Store) packAndLog(ctx context.Context) error {
 	if err != nil {
 		args = append(args, "error", err)
 	}
-	s.opts.Logger.Warn("the database reached its quota: its history was forgotten and its file packed", args...)
+	s.opts.Logger.Warn("the database reached its quota: its history was dropped and its file packed", args...)
 	return err
 }
 

@@ -67,7 +67,7 @@ func checkSum(path string) error {
 		return err
 	}
 	if info.Size()%512 != sha256.Size {
-		return fmt.Errorf("%w: %d bytes are not a database and its sum", ErrSnapshot, info.Size())
+		return fmt.Errorf("%w: %d bytes are not a database and its checksum", ErrSnapshot, info.Size())
 	}
 	hash, sum := sha256.New(), make([]byte, sha256.Size)
 	if _, err := io.CopyN(hash, file, info.Size()-sha256.Size); err != nil {
@@ -77,7 +77,7 @@ func checkSum(path string) error {
 		return err
 	}
 	if [sha256.Size]byte(hash.Sum(nil)) != [sha256.Size]byte(sum) {
-		return fmt.Errorf("%w: its bytes have another sum", ErrSnapshot)
+		return fmt.Errorf("%w: its checksum doesn't match its bytes", ErrSnapshot)
 	}
 	return nil
 }
