@@ -78,7 +78,7 @@ func TestCollect(t *testing.T) {
 			t.Errorf("%s: left are %v, want the blob and what is remembered of its URL: %d", step.reason, left, step.left)
 		}
 	}
-	s.want("one") // what was forgotten is asked for in full
+	s.want("one") // without its record in the cache, a URL is downloaded in full
 }
 
 func TestRunCollectsAtBootAndEveryHour(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/input/manifest"
 )
 
-// FuzzImport: whatever the file, an error, or manifests that Tend reads.
+// FuzzImport: any file leads to an error, or to manifests that Tend accepts.
 func FuzzImport(f *testing.F) {
 	for _, name := range slices.Concat(archives(f), corpus(f)) {
 		archive, err := txtar.ParseFile(name)
@@ -41,7 +41,7 @@ func FuzzImport(f *testing.F) {
 		}
 		for _, section := range result.Sections {
 			if section.Object.Kind == api.KindAsset {
-				continue // whose files are read when it is applied
+				continue // its files are read only when it is applied
 			}
 			if len(manifest.Validate(section.Object)) > 0 {
 				t.Fatalf("%q became what Tend refuses:\n%s", text, written)

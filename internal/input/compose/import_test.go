@@ -18,7 +18,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what is found into testdata instead of comparing")
 
-// outcome returns what an import comes to: the manifests and the report, or the error.
+// outcome returns the manifests and the report of an import, or the error.
 func outcome(t *testing.T, dir string, o Options) (text, report string) {
 	t.Helper()
 	result, text, report := imported(t, dir, o)
@@ -46,7 +46,7 @@ func imported(t *testing.T, dir string, o Options) (result *Result, text, report
 	return &found, clean(dir, string(written)), clean(dir, out.String())
 }
 
-// clean takes the folder of a test out of a text.
+// clean replaces the test's folder in a text.
 func clean(dir, text string) string {
 	return strings.NewReplacer(dir+"/", "DIR/", dir, "DIR", "//"+filepath.Base(dir), "//PROJECT").Replace(text)
 }
@@ -148,7 +148,7 @@ func golden(t *testing.T, name string) {
 	}
 }
 
-// loads checks that manifests are what Tend takes.
+// loads checks that Tend accepts the manifests.
 func loads(t *testing.T, dir, text string) {
 	t.Helper()
 	file := filepath.Join(dir, "project.hcl")
@@ -162,7 +162,7 @@ func loads(t *testing.T, dir, text string) {
 	}
 	for _, object := range loaded.Objects {
 		for _, fault := range manifest.Validate(object) {
-			if fault.Field != "image" { // of what is built, the client names it
+			if fault.Field != "image" { // the client sets the image of a built workload
 				t.Errorf("%s: %s", object.Ref(), fault.Error())
 			}
 		}

@@ -159,7 +159,7 @@ func lostIn(report string) map[string]bool {
 	return lost
 }
 
-// eachCut takes each value out in turn that holds no others, and each that is lost as a whole.
+// eachCut removes in turn each scalar value, and each value that is lost as a whole.
 func eachCut(n *yaml.Node, path string, lost map[string]bool, visit func(path string)) {
 	step := 1
 	if n.Kind == yaml.MappingNode {
@@ -188,7 +188,7 @@ func TestEveryKeyIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// which the specification has no more
+	// the specification no longer has them
 	older := []string{"net", "dockerfile", "log_driver", "log_opt", "volume_driver", "extends"}
 	for _, of := range []reflect.Type{
 		reflect.TypeFor[types.ContainerSpec](), reflect.TypeFor[types.WorkloadSpec](), reflect.TypeFor[types.ServiceConfig](),

@@ -47,7 +47,7 @@ func TestPlacesOf(t *testing.T) {
 	}
 }
 
-// FuzzRule reads arbitrary rules: each place of one that is understood has a host.
+// FuzzRule parses arbitrary rules: every place of a valid one has a host.
 func FuzzRule(f *testing.F) {
 	for _, rule := range []string{"Host(`a`) && (PathPrefix(`/x`) || Path(`/y`))", "!Host(`a`)", "Host(`a`,", "((`"} {
 		f.Add(rule)

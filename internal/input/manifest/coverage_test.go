@@ -14,13 +14,13 @@ import (
 	"tend.dev/tend/api"
 )
 
-// forms are what the files show of the fields of a kind, by path.
+// forms are the forms of a kind's fields in the files, by path.
 type forms struct {
 	accepted, refused map[string]bool
 	defaults          map[string]string
 }
 
-// alike are blocks of one type: what is shown in one of them is shown of all.
+// alike are blocks of the same type: a field shown in one of them counts as shown in all.
 var alike = []struct {
 	one *regexp.Regexp
 	all string
@@ -89,7 +89,7 @@ func TestDefaultsAreDocumented(t *testing.T) {
 	}
 }
 
-// defaults returns the values the code takes where a field is left out.
+// defaults returns the defaults in the code for omitted fields.
 func defaults() map[string]string {
 	var d api.DeploymentSpec
 	strategy := d.ResolvedStrategy()
@@ -132,10 +132,10 @@ func (f *forms) add(t *testing.T, kind api.Kind, file fieldFile) {
 	maps.Copy(f.defaults, file.defaults())
 	for body, outcome := range file.cases() {
 		if strings.HasPrefix(body, "env_file = ") && !strings.HasPrefix(outcome, "error: ") {
-			f.accepted["env_file"] = true // which is gone once it was read
+			f.accepted["env_file"] = true // env_file is removed once it is read
 		}
 		if strings.HasPrefix(body, "count = ") && strings.Contains(outcome, `"class"`) {
-			f.accepted["count"] = true // what is stored is the labs
+			f.accepted["count"] = true // only the labs are stored
 		}
 		if said, wrong := strings.CutPrefix(outcome, "error: "); wrong {
 			for part := range strings.SplitSeq(said, " | ") {

@@ -69,7 +69,7 @@ func TestDotenvAsCompose(t *testing.T) {
 	}
 }
 
-// Any value without the quote comes back from between quotes as it was.
+// Any value without the quote survives being quoted.
 func TestDotenvRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.StringOf(rapid.RuneFrom([]rune("ab=# \n\t\\'${}é"))).Draw(t, "value")
@@ -80,8 +80,8 @@ func TestDotenvRoundTrip(t *testing.T) {
 	})
 }
 
-// FuzzDotenv reads arbitrary .env files: every key is one that config takes, no value holds a NUL, and an error names a
-// line of the text without what is in it.
+// FuzzDotenv parses arbitrary .env files: config accepts every key, no value holds a NUL, and an error names a line of
+// the text without its content.
 func FuzzDotenv(f *testing.F) {
 	for _, text := range []string{"A=1\r\nexport B = x\n", "C=\"a\nb\"\n# c\nD='it''s'", "\uFEFF=\n", "E='", "F=\x00"} {
 		f.Add(text)

@@ -57,7 +57,7 @@ func fieldFiles(t *testing.T) []fieldFile {
 	return files
 }
 
-// cases returns the lines that hold a body, with what they come to.
+// cases returns the lines that hold a body, with their outcomes.
 func (f fieldFile) cases() map[string]string {
 	out := map[string]string{}
 	for _, line := range f.lines {
@@ -110,7 +110,7 @@ var prelude = map[api.Kind][][2]string{
 	api.KindRegistry:    {{"url", `"ghcr.io"`}, {"helper", `"secret"`}},
 }
 
-// outcomeOf returns the stored spec of an object with that body, or what is wrong with it.
+// outcomeOf returns the stored spec of an object with that body, or the error.
 func outcomeOf(t *testing.T, kind api.Kind, body string) string {
 	t.Helper()
 	var added []string
@@ -136,7 +136,7 @@ func outcomeOf(t *testing.T, kind api.Kind, body string) string {
 	return strings.Join(parts, " + ")
 }
 
-// needs reports whether a line of the body has neither a required field nor what stands in its place.
+// needs reports whether the body lacks a required field and its alternatives.
 func needs(body, name string) bool {
 	return !givesField(body, name) && (name != "host" || !givesField(body, "listen"))
 }
@@ -162,7 +162,7 @@ func loadBody(kind api.Kind, body string) ([]api.Object, error) {
 	return result.Objects, err
 }
 
-// without takes what the prelude added out of a spec. An image stays, as it always did.
+// without removes from a spec the fields that the prelude added, except the image, which the files show.
 func without(t *testing.T, spec json.RawMessage, added []string) string {
 	t.Helper()
 	var fields map[string]json.RawMessage
@@ -181,7 +181,7 @@ func without(t *testing.T, spec json.RawMessage, added []string) string {
 	return string(raw)
 }
 
-// faultsOf returns what a load says is wrong, on one line.
+// faultsOf returns the errors of a load, on one line.
 func faultsOf(t *testing.T, err error) string {
 	t.Helper()
 	var faults *Error

@@ -71,7 +71,7 @@ func fuzzFormat(f *testing.F, format string) {
 	})
 }
 
-// FuzzProcfile: whatever the text, an error with a place, or a deployment for each line.
+// FuzzProcfile: any text leads to an error with a place, or to a deployment for each line.
 func FuzzProcfile(f *testing.F) {
 	for _, text := range []string{"web: bin/serve\n", "release: x\nweb: y", "# c\n\nWEB:a\r\nw_:b",
 		":", "\uFEFFweb: web"} {
@@ -109,7 +109,7 @@ func checkPlaces(t *testing.T, text []byte, found faults) {
 	}
 }
 
-// FuzzSubstitution: a value stays inside the quotes it was put into, whatever it holds.
+// FuzzSubstitution: any value stays inside the quotes around its variable.
 func FuzzSubstitution(f *testing.F) {
 	for _, value := range []string{"plain", `a"b`, "a\nb", "${x}", "%{if}", "$", "\\",
 		"\u00e9\U0001F600", "EOT", "\nEOT\n"} {
@@ -136,7 +136,7 @@ func FuzzSubstitution(f *testing.F) {
 	})
 }
 
-// Bare places take one whole literal, or nothing.
+// An unquoted variable accepts one whole literal, or nothing.
 func TestBareValuesStayWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.StringMatching(`[a-z0-9"\[\], {}=\n#/*$<-]{0,12}`).Draw(t, "value")

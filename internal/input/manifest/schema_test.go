@@ -141,7 +141,7 @@ func generateSchema(t *testing.T) *jsonschema.Schema {
 	}
 }
 
-// ofKind says what the spec is where the manifest is of a kind.
+// ofKind returns the condition that sets the spec's schema for manifests of a kind.
 func (g *schemaMaker) ofKind(kind api.Kind) *jsonschema.Schema {
 	then := &jsonschema.Schema{Properties: map[string]*jsonschema.Schema{"spec": g.of(kind.Info().Spec, "")}}
 	if !scopeless(kind) {
@@ -233,7 +233,7 @@ func (g *schemaMaker) structure(t reflect.Type, path string) *jsonschema.Schema 
 	return &jsonschema.Schema{Ref: "#/$defs/" + name}
 }
 
-// laterFields are parsed and refused: editors should say so too.
+// laterFields are parsed and refused: editors should report them too.
 var laterFields = []string{}
 
 var schemaEnums = map[string][]any{
@@ -307,7 +307,7 @@ func fieldDocs(t *testing.T) map[string]string {
 	return docs
 }
 
-// sentence makes one line of a comment and takes the Go name from its beginning.
+// sentence joins a comment to one line and removes the Go name at its beginning.
 func sentence(text, name string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	for _, verb := range []string{" is ", " are "} {

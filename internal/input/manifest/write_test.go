@@ -72,7 +72,7 @@ func TestMalformedReferenceReadsTheSame(t *testing.T) {
 	}
 }
 
-// reread returns what a text becomes that is written as a variable's value and read again, and the file between.
+// reread writes a text as a variable's value and reads it again. It returns the result and the file.
 func reread(t rapid.TB, text string) (got any, written []byte) {
 	t.Helper()
 	spec, err := canonical(map[string]any{"image": "app", "env": map[string]string{"A": text}})

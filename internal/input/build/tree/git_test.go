@@ -138,7 +138,7 @@ func TestPatternsThatAreRefused(t *testing.T) {
 	}
 }
 
-// The rules as they are read here are those of git, for any files and any patterns.
+// readRules agrees with git for any files and any patterns.
 func TestReadRulesAreGits(t *testing.T) {
 	t.Setenv("GIT_CONFIG_GLOBAL", "/dev/null")
 	paths := []string{"a", "b.x", "d/a", "d/b.x", "d/e/a", "d/e/b.x", "e/d/a", "e/b.y", "f/e/d/b.x"}

@@ -15,7 +15,7 @@ import (
 // The bounds that hostile trees are unpacked under.
 var narrow = Limits{Bytes: 1 << 16, Entries: 100}
 
-// nest returns an empty folder in another one, which has nothing else.
+// nest returns an empty folder within another one that is otherwise empty.
 func nest(t *testing.T) (outside, inside string) {
 	t.Helper()
 	outside = t.TempDir()
@@ -26,8 +26,8 @@ func nest(t *testing.T) (outside, inside string) {
 	return outside, inside
 }
 
-// wantTame checks what is left of a tar, whether it was refused or not: nothing outside of the folder, and in it only
-// files without special bits, folders, and links that stay inside, within the bounds.
+// wantTame checks the result of a tar, accepted or refused: nothing outside of the folder, and in it only files without
+// special bits, folders, and links that stay inside, within the limits.
 func wantTame(t *testing.T, outside string) {
 	t.Helper()
 	if left, _ := os.ReadDir(outside); len(left) != 1 {
@@ -82,7 +82,7 @@ func block(name string, kind byte, size string, content string) []byte {
 	return append(raw, make([]byte, (512-len(content)%512)%512)...)
 }
 
-// pax returns a header that says more of the next one.
+// pax returns a header with further attributes of the next entry.
 func pax(records ...string) []byte {
 	text := ""
 	for _, record := range records {
@@ -97,7 +97,7 @@ func pax(records ...string) []byte {
 
 func join(blocks ...[]byte) []byte { return append(bytes.Join(blocks, nil), make([]byte, 1024)...) }
 
-// hostile are tars that no honest client sends; those that begin with "tame" are taken.
+// hostile are tars that no honest client sends; those whose name begins with "tame" are accepted.
 func hostile(t testing.TB) map[string][]byte {
 	size := fmt.Sprintf("%011o\x00", 1)
 	return map[string][]byte{
@@ -164,7 +164,7 @@ func TestHostileTrees(t *testing.T) {
 	}
 }
 
-// FuzzUnpack: whatever the bytes are, what is left is tame, and what was taken packs again to what unpacks to the same.
+// FuzzUnpack: for any bytes, the result is tame, and an accepted tree packs again to a tar that unpacks to the same.
 func FuzzUnpack(f *testing.F) {
 	f.Add(tarOf(f, entry{name: "a/b", content: "x"},
 		entry{name: "l", link: "a", kind: tar.TypeSymlink}, entry{name: "l/c"}))
@@ -194,7 +194,7 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-// FuzzReceive: whatever comes, compressed or not, what is left is tame.
+// FuzzReceive: for any bytes, compressed or not, the result is tame.
 func FuzzReceive(f *testing.F) {
 	plain := tarOf(f, entry{name: "a/b", content: "x"})
 	f.Add(plain)
@@ -208,7 +208,7 @@ func FuzzReceive(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_ = Unpack(t.Context(), reader, inside, narrow) // the test checks what is left, whatever the error
+		_ = Unpack(t.Context(), reader, inside, narrow) // the test checks the files, not the error
 		wantTame(t, outside)
 	})
 }

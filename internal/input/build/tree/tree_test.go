@@ -154,7 +154,7 @@ func TestPackRefuses(t *testing.T) {
 		"a link to a parent": {"a/l": "->../../x"},
 		"a link to a path":   {"l": "->/etc/passwd"},
 		"a broken pattern":   {".dockerignore": "[a-"},
-		"a backslash":        {`a\b`: ""}, // what Unpack refuses is reported before it is sent
+		"a backslash":        {`a\b`: ""}, // Pack refuses what Unpack would refuse
 		"too deep":           {strings.Repeat("d/", 64) + "f": ""},
 		"too long":           {strings.Repeat(strings.Repeat("d", 200)+"/", 6) + "f": ""},
 	} {
