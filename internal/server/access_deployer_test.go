@@ -93,7 +93,7 @@ func TestADeployerDeploys(t *testing.T) {
 		read.Metadata.Stamps[api.StampConfined] != "true" {
 		t.Errorf("it is %+v, %v", read.Metadata, err)
 	}
-	w.apply("web", `{"image":"b"}`) // an admin declares all of it
+	w.apply("web", `{"image":"b"}`) // an admin may set any field
 	if read, err = w.client.Object(t.Context(), ref("web")); err != nil || read.Metadata.Stamps[api.StampConfined] != "" {
 		t.Errorf("after an admin's change it is %+v, %v", read.Metadata, err)
 	}

@@ -62,7 +62,7 @@ func (w *world) follow(token, path string) *followed {
 	return &followed{w.t, bufio.NewReader(response.Body)}
 }
 
-// until reads up to the line that has a text, and returns what it read.
+// until reads up to the line that contains a text, and returns everything read.
 func (f *followed) until(want string) (text string) {
 	f.t.Helper()
 	for {
@@ -86,7 +86,7 @@ func (f *followed) rest() string {
 	return string(text)
 }
 
-// forbidden checks that an answer refuses what a known person asks for, and returns the problem.
+// forbidden checks that an answer is a 403 for an identified caller, and returns the problem.
 func forbidden(t testing.TB, response *http.Response, body string) api.Problem {
 	t.Helper()
 	problem := wantProblem(t, response, body, http.StatusForbidden)
@@ -96,7 +96,7 @@ func forbidden(t testing.TB, response *http.Response, body string) api.Problem {
 	return problem
 }
 
-// untilOpen waits until the metrics say so of the streams that are open.
+// untilOpen waits until the metrics report these open streams.
 func (w *world) untilOpen(streams ...string) {
 	w.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; {

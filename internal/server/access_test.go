@@ -47,7 +47,7 @@ var people = []struct {
 	{"revoked", api.Admin, time.Hour, nil},
 }
 
-// Who may make a call about prod, in the order of the table above without those whose tokens have ended.
+// The callers that may make a call about prod, in the order of the table above, without those with ended tokens.
 const (
 	anyRole      = "viewer viewer-elsewhere viewer-everywhere deployer deployer-elsewhere deployer-everywhere admin"
 	readers      = "viewer viewer-everywhere deployer deployer-everywhere admin"
@@ -59,8 +59,8 @@ const (
 
 const ofWeb = "kind=deployment&scope=prod&name=web"
 
-// calls are requests about prod, one or more for each route, with those who may make them. It is written down apart
-// from internal/core/access, and says what docs/operate/people.md promises.
+// calls are requests about prod, one or more for each route, with the callers that may make them. The list is
+// independent of internal/core/access, and follows docs/operate/people.md.
 var calls = []struct{ route, query, body, who string }{
 	{"GET /v1/objects/{kind}", "scope=prod", "", readers},
 	{"GET /v1/objects/{kind}", "", "", anyRole},

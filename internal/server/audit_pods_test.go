@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// reporting passes the calls that it is given on.
+// reporting passes on the calls that it gets.
 type reporting struct {
 	fakeAuditor
 	calls chan api.AuditData

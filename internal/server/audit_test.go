@@ -21,11 +21,11 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// fakeAuditor keeps what it is given.
+// fakeAuditor records the calls that it gets.
 type fakeAuditor struct {
 	mu             sync.Mutex
 	calls, foreign []api.AuditData
-	// bounded are those of calls whose callers must not fill the log.
+	// bounded are the calls of RecordBounded.
 	bounded []api.AuditData
 }
 

@@ -26,7 +26,7 @@ func TestBuildLog(t *testing.T) {
 	}
 	log.Line("Step 1/1 : FROM scratch")
 	log.End("built")
-	// of prod-web/x: prod/web-x, which isn't there, would be called the same
+	// prod-web/x must not read the log of prod/web-x, which has the same name
 	theirs, err := logs.Begin(buildlog.Name("prod-web-x", "abc"))
 	if err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// compatible is a plugin as users have them: its commands call the server back with the few methods of curl that they
-// use. The test makes those calls for it while it runs.
+// compatible is a plugin as users have them: its commands call the server back by curl. The test makes those calls for
+// it while it runs.
 const compatible = `case "$1" in
 fail) echo '{"status":"error","error":"no such cache"}' >&2; exit 1;;
 text) echo plain;;

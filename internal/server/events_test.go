@@ -59,7 +59,7 @@ func newEventWorld(t *testing.T) (w *world, ids []string) {
 	}
 	log.Reached(page.Revision)
 	w = newWorld(t, func(o *server.Options) { o.Events = log })
-	for range page.Revision { // so that its positions are none of the future
+	for range page.Revision { // so that none of its positions is in the future
 		w.put(records.SchemaKey, "1")
 	}
 	read, err := log.Read(context.Background(), eventlog.Query{})

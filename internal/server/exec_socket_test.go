@@ -103,7 +103,7 @@ func TestExecOfNoCommand(t *testing.T) {
 	}
 }
 
-// endless is input that goes on.
+// endless is input without an end.
 type endless struct{}
 
 // Read implements io.Reader.
@@ -144,7 +144,7 @@ func TestExecThroughAProxy(t *testing.T) {
 	}
 }
 
-// newDeaf returns a command that reads nothing and has ended.
+// newDeaf returns a command that has ended without reading anything.
 func newDeaf(code int) runtime.Exec {
 	_, stdin := io.Pipe()
 	return &fakeExec{stdin: stdin, stdout: strings.NewReader("done"), stderr: strings.NewReader(""), code: code,

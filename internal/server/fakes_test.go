@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// fakeContainers stand in for the agent of every node.
+// fakeContainers are a fake agent of every node.
 type fakeContainers struct {
 	nodeapi.Node
 	mu      sync.Mutex
@@ -28,10 +28,10 @@ type fakeContainers struct {
 	unobserved atomic.Bool
 }
 
-// Observed implements what the server asks an agent for.
+// Observed implements the server's interface of an agent.
 func (f *fakeContainers) Observed(string) bool { return !f.unobserved.Load() }
 
-// Disk answers what the test says.
+// Disk returns the test's answer.
 func (f *fakeContainers) Disk(_ context.Context, prune bool) (api.NodeDisk, error) {
 	return f.disk(prune)
 }
@@ -39,7 +39,7 @@ func (f *fakeContainers) Disk(_ context.Context, prune bool) (api.NodeDisk, erro
 // fakeLog is the output of a task's container, one incarnation after the other.
 type fakeLog struct {
 	lines []runtime.LogLine
-	// more delivers new lines while it is followed; nil ends at once, a closed one is the incarnation's end.
+	// more delivers new lines while it is followed; nil ends at once, a closed channel is the incarnation's end.
 	more chan runtime.LogLine
 	err  error
 }

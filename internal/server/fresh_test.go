@@ -49,7 +49,7 @@ func TestReadsAreFresh(t *testing.T) {
 			t.Errorf("%q, want %q: %s", got, test.want, body)
 		}
 	}
-	for range 5 { // what a command reads besides
+	for range 5 { // further reads of one command
 		before := asked.Load()
 		if response, _ := w.raw("GET", path, "", ""); response.Header.Get(api.HeaderStale) == "" || asked.Load() != before {
 			t.Errorf("it waits again: %q", response.Header.Get(api.HeaderStale))

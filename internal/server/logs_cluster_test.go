@@ -20,7 +20,7 @@ import (
 
 var shop = api.Ref{Kind: api.KindApplicationInstance, Scope: "prod", Name: "shop"}
 
-// kubernetes answers what is asked of a cluster.
+// kubernetes answers queries to a cluster.
 type kubernetes struct {
 	asked  []pull.Query
 	answer pull.Answer

@@ -31,7 +31,7 @@ func TestLogsOfInits(t *testing.T) {
 	w := newWorld(t)
 	w.apply("web", `{"image":"a"}`)
 	a, b := preparing(w, "aaaaaaaa", api.TaskFailed), preparing(w, "bbbbbbbb", api.TaskStarting)
-	w.containers.set(b.InitName("first"), &fakeLog{err: node.ErrNoPod}) // what the agent says of a container that is gone
+	w.containers.set(b.InitName("first"), &fakeLog{err: node.ErrNoPod}) // the agent's answer about a removed container
 	c := w.running("web", "cccccccc", true)
 	w.containers.set(a.InitName("first"), &fakeLog{lines: []runtime.LogLine{line(1, "one")}})
 	w.containers.set(a.InitName("migrate"), &fakeLog{lines: []runtime.LogLine{line(2, "two")}})

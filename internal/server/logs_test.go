@@ -105,7 +105,7 @@ func TestLogsFollow(t *testing.T) {
 	second <- line(3, "hello")
 	next("b hello")
 
-	// The container of the first ends and is started again: what it says then is read once, after what was read.
+	// The container of the first ends and is started again: its new output is read once, after the earlier.
 	again := make(chan runtime.LogLine)
 	w.containers.set(a.ID, &fakeLog{lines: []runtime.LogLine{line(1, "old"), line(2, "new"), line(9, "again")},
 		more: again})

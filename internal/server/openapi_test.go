@@ -38,7 +38,7 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// These ask for something by their path and query alone.
+	// These have no body: their path and query suffice.
 	bare := []string{"/v1/backup", "/v1/resume"}
 	for path, operations := range document.Paths {
 		for method, o := range operations {

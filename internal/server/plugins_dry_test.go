@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/client"
 )
 
-// In a dry run a macro's plugin can ask and change nothing, whatever it knows of dry runs.
+// In a dry run a macro's plugin may read but not change anything, whether or not it knows about dry runs.
 func TestDryRunEndpoint(t *testing.T) {
 	endpoint := newFifos(t)
 	w, _ := newPluginWorld(t, map[string]string{"kv/bin/expand": endpoint.printsURLAndWaits()})
@@ -22,14 +22,14 @@ func TestDryRunEndpoint(t *testing.T) {
 	go func() {
 		defer close(done)
 		_, _ = w.client.Apply(t.Context(), api.ApplyRequest{DryRun: true,
-			Objects: []api.Object{{Kind: "kv", Scope: "prod", Name: "a", Spec: json.RawMessage(`{}`)}}}) // it stands for nothing
+			Objects: []api.Object{{Kind: "kv", Scope: "prod", Name: "a", Spec: json.RawMessage(`{}`)}}}) // its macro expands to nothing
 	}()
 	endpoint.call(t, "POST", "/config?scope=prod&name=a", `{"A":"1"}`, "this is a dry run")
 	<-done
 }
 
-// The command line that a plugin runs in a dry run can ask, and change nothing either: it says within which call it
-// works.
+// The command line that a plugin runs in a dry run may read but not change anything either: it sends the id of the
+// plugin's call.
 func TestDryRunWithTheCommandLine(t *testing.T) {
 	endpoint := newFifos(t)
 	w, _ := newPluginWorld(t, map[string]string{"kv/bin/expand": strings.Replace(endpoint.printsURLAndWaits(),
@@ -39,7 +39,7 @@ func TestDryRunWithTheCommandLine(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = w.client.Apply(t.Context(), api.ApplyRequest{DryRun: true, Objects: web}) // it stands for nothing
+		_, _ = w.client.Apply(t.Context(), api.ApplyRequest{DryRun: true, Objects: web}) // its macro expands to nothing
 	}()
 	within, err := client.New(client.Options{Server: "unix://" + w.socket, PluginCall: endpoint.open(t)})
 	if err != nil {

@@ -55,7 +55,7 @@ func newPluginWorld(
 	return w, served.URL + "/t/"
 }
 
-// ask is one call of the callback paths.
+// ask makes one call of the callback paths.
 func ask(t *testing.T, method, url, body string) (int, api.Envelope) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -226,7 +226,7 @@ func TestPluginEndpoint(t *testing.T) {
 	}
 }
 
-// A program whose arguments name no scope reaches none, also not by the actions of a command that it calls.
+// A program whose arguments name no scope can't access any, also not by the actions of a command that it calls.
 func TestPluginWithoutAScope(t *testing.T) {
 	endpoint := newFifos(t)
 	w, _ := newPluginWorld(t, map[string]string{

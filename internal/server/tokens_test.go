@@ -46,7 +46,7 @@ func TestTokens(t *testing.T) {
 	if listed.Items[0].Authority != "f00d" || listed.Items[0].FormerAuthority {
 		t.Errorf("listed %+v", listed.Items[0])
 	}
-	authority, url = "beef", "" // a server without a listener for people says the same
+	authority, url = "beef", "" // a server without a listener for people gives the same answer
 	if listed, err = w.client.Tokens(t.Context()); err != nil || !listed.Items[0].FormerAuthority {
 		t.Errorf("after the rotation of its authority: %+v, %v", listed, err)
 	}

@@ -18,7 +18,7 @@ func TestPodsOfASilentNodeAreUnknown(t *testing.T) {
 	w.put(records.AliveKey("n2"), "now")
 	w.apply("web", `{"image":"a","replicas":3}`)
 	w.running("web", "a", true)
-	w.running("web", "b", false) // what isn't ready anyway is no more unknown than before
+	w.running("web", "b", false) // a pod that isn't ready anyway doesn't count as unknown
 	other := w.running("web", "c", true)
 	other.Node = "n2"
 	w.put(records.TaskKey(other.ID), other)

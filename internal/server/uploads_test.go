@@ -36,12 +36,12 @@ func TestUploadsThatNothingRefersTo(t *testing.T) {
 	}
 	large := func(letter string) string { return strings.Repeat(letter, 11<<10) }
 	first := put(ann, large("a"), 204)
-	put(ann, large("a"), 204) // it is there already
+	put(ann, large("a"), 204) // the file exists already
 	second := put(ann, large("b"), 204)
 	put(ann, large("c"), 413)
 	put(ann, "", 413)
 	put(bob, large("d"), 204)
-	for range 3 { // what is not stored leaves its room free
+	for range 3 { // a refused file doesn't count
 		if response, body := w.ask(bob, "PUT", "/v1/blobs/"+sha256Of(nil), large("f")); response.StatusCode != 400 {
 			t.Errorf("other bytes: %s", body)
 		}
@@ -50,14 +50,14 @@ func TestUploadsThatNothingRefersTo(t *testing.T) {
 	for _, letter := range []string{"g", "h", "i", "j"} {
 		put(token, large(letter), 204)
 	}
-	// Something refers to the first, and the second is gone.
+	// the first is referenced now, and the second is deleted
 	conf := api.Object{Kind: api.KindAsset, Scope: "prod", Name: "conf", Spec: []byte(`{}`)}
 	conf.Metadata.Stamps = map[string]string{api.StampFiles: `{"a":"` + first + `"}`}
 	w.put(records.ObjectKey(conf.Ref()), conf)
 	if err := blobs.Remove(second, time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; { // it is looked through once in a second
+	for deadline := time.Now().Add(20 * time.Second); ; { // the review runs at most once a second
 		response, body := w.ask(ann, "PUT", "/v1/blobs/"+sha256Of([]byte(large("c"))), large("c"))
 		if response.StatusCode == 204 {
 			break

@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// heldLeases counts the leases that are asked for, and gives none before it is opened.
+// heldLeases counts the requested leases, and grants none until it is opened.
 type heldLeases struct {
 	asked chan struct{}
 	open  chan struct{}

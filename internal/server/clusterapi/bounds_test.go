@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/core/boundary"
 )
 
-// body counts what is read of it; it doesn't end, or if silent is set, doesn't come.
+// body counts the bytes read from it. It is endless, or if silent is set, never delivers any.
 type body struct {
 	read, waiting *atomic.Int64
 	silent        chan struct{}

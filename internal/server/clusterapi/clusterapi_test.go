@@ -171,7 +171,7 @@ func TestRegistration(t *testing.T) {
 		h.want(401, "Unauthorized", h.call(h.ctx, expired, "POST", pull.RegisterPath,
 			pull.Registration{RegistrationToken: expired}))
 		if len(h.audit) != 3+2 || h.audit[1].Name != "east" || h.foreign != 4 {
-			// register, refused and repeated; rotations, of which one lost
+			// register, once refused and once repeated; rotations, one with a lost answer
 			h.Errorf("audit %+v, foreign %d", h.audit, h.foreign)
 		}
 	})

@@ -78,7 +78,7 @@ func inHarness(t *testing.T, test func(h *harness)) {
 	})
 }
 
-// upsideDown stands for encryption.
+// upsideDown is a fake encryption.
 func upsideDown(text []byte) ([]byte, error) {
 	out := slices.Clone(text)
 	slices.Reverse(out)

@@ -40,7 +40,7 @@ func (h *harness) ask(ctx context.Context, of *Handler, q pull.Query) *asking {
 	return a
 }
 
-// sent returns the queries that a request for jobs brings, of an operator that has no jobs.
+// sent requests jobs for an operator that has none, and returns the queries in the answer.
 func (h *harness) sent(token string, wait int) []pull.Query {
 	h.Helper()
 	got := h.call(h.ctx, token, "GET", fmt.Sprintf("%s?wait=%d", pull.JobsPath, wait), nil)
@@ -51,7 +51,7 @@ func (h *harness) sent(token string, wait int) []pull.Query {
 	return jobs.Queries
 }
 
-// installed returns the token of a cluster that has taken an application.
+// installed returns the token of a cluster that has an application.
 func (h *harness) installed() string {
 	h.Helper()
 	token := h.registered("east")
@@ -203,7 +203,7 @@ func TestASecondAnswerIsRefused(t *testing.T) {
 		}
 		h.want(204, "", h.call(h.ctx, token, "POST", answerPath("q"), printed("first")))
 		h.want(409, "Closed", h.call(h.ctx, token, "POST", answerPath("q"), printed("second")))
-		time.Sleep(pull.QueryLife + time.Second) // the server that asked has died
+		time.Sleep(pull.QueryLife + time.Second) // the server that asked the query has died
 		h.want(404, "NotFound", h.call(h.ctx, token, "POST", answerPath("q"), printed("third")))
 	})
 }

@@ -57,7 +57,7 @@ func inWest(object api.Object) api.Object {
 	return object
 }
 
-// only returns the one job that a cluster is sent, which must be an object's.
+// only returns the single job sent to a cluster, which must be for the object.
 func (h *harness) only(token string, object api.Object) pull.Job {
 	h.Helper()
 	synctest.Wait()

@@ -20,7 +20,7 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// office is a store with what a server has on it.
+// office is a store with the parts of a server on it.
 type office struct {
 	store   *memory.Store
 	view    *view.View
@@ -117,7 +117,7 @@ func TestADeposedServerScalesNothing(t *testing.T) {
 	}
 }
 
-// autoscales has the autoscaler of a new term take a step, on a server whose pods are busy, and returns how it ended.
+// autoscales lets the autoscaler of a new term take a step, on a server whose pods are busy, and returns its error.
 // before is called before the step.
 func (o office) autoscales(t *testing.T, ref api.Ref, before func()) (err error) {
 	t.Helper()

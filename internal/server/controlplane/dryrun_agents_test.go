@@ -13,14 +13,14 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// agent lets the scheduler, the node's agent and the operator of a cluster do what is asked of them, or fail.
+// agent lets the scheduler, the node's agent and the operator of a cluster carry out their work, or fail.
 func (w *dryWorld) agent(rt *rapid.T) {
 	fails := rapid.IntRange(0, 4).Draw(rt, "fails") == 0
 	w.work(rt, fails, func() bool { return rapid.IntRange(0, 3).Draw(rt, "ends") == 0 })
 	w.operator(rt, func() int { return rapid.IntRange(0, 3).Draw(rt, "found") })
 }
 
-// serve lets them succeed. The operator finds nothing more than it has found before.
+// serve lets them succeed. The operator finds no further drift.
 func (w *dryWorld) serve(rt *rapid.T) {
 	w.engine(rt, true)
 	w.work(rt, false, func() bool { return true })
@@ -60,7 +60,7 @@ func (w *dryWorld) work(rt *rapid.T, fails bool, ends func() bool) {
 	})
 }
 
-// runs writes what an agent reports of a task.
+// runs writes an agent's report of a task.
 func (w *dryWorld) runs(txn *records.Txn, task api.Task, was *api.TaskStatus, ends, fails bool) {
 	status := api.TaskStatus{
 		ID: task.ID, Node: task.Node, State: api.TaskRunning, Ready: true, Steady: true,
@@ -86,8 +86,8 @@ func (w *dryWorld) runs(txn *records.Txn, task api.Task, was *api.TaskStatus, en
 	txn.Put(records.TaskStatusKey(task.ID), status)
 }
 
-// operator registers, and answers the jobs of its cluster; it may find a resource other than it was applied.
-// Without found it leaves alone what it has answered, and succeeds with the rest.
+// operator registers, and answers the jobs of its cluster. found may make it report drifted resources; without found it
+// skips jobs that it has answered, and succeeds with the rest.
 func (w *dryWorld) operator(rt *rapid.T, found func() int) {
 	object := w.object(api.KindCluster)
 	if !w.snapshot().Object(object.Ref()).Exists() {
@@ -125,7 +125,7 @@ func (w *dryWorld) operator(rt *rapid.T, found func() int) {
 	}
 }
 
-// ask does what people ask for: a run of a job, or more time for a lab.
+// ask requests what people may: a run of a job, or more time for a lab.
 func (w *dryWorld) ask(rt *rapid.T) {
 	for _, kind := range []api.Kind{api.KindJob, api.KindCronJob} {
 		ref := w.object(kind).Ref()

@@ -52,7 +52,7 @@ func TestTheDryRunIsTheRun(t *testing.T) {
 					}
 				}
 			},
-			"": func(rt *rapid.T) { // whatever has happened, passes remember what is true
+			"": func(rt *rapid.T) { // after each action, the passes' caches must be right
 				for _, c := range w.controllers {
 					if shell, ok := c.(*control.Shell); ok && shell.Kind.Rests {
 						controltest.Agrees(rt, shell, w.now)
@@ -77,7 +77,7 @@ func TestTheDryRunIsTheRun(t *testing.T) {
 	}
 }
 
-// compare stores an object, reconciles it, and compares what is done with what the dry run said before.
+// compare stores an object, reconciles it, and compares the actions with its earlier dry run.
 func (w *dryWorld) compare(rt *rapid.T, object api.Object, seen map[string]int) {
 	ref := object.Ref()
 	found := w.finds(rt, object)
@@ -105,13 +105,13 @@ func (w *dryWorld) compare(rt *rapid.T, object api.Object, seen map[string]int) 
 		if len(all) < len(shown) || !slices.Equal(shown, all[:len(shown)]) {
 			rt.Fatalf("%s: the dry run said %q, done was %q", ref, all, shown)
 		}
-	default: // its dry run is the whole rollout, in which what is done together may be said in turn
+	default: // its dry run shows the whole rollout, where actions of one commit may be in any order
 		resolves := slices.ContainsFunc(all, func(text string) bool { return claimOf(text) == "resolve" })
 		for _, text := range shown {
 			at := slices.Index(rest, text)
 			meanwhile := []string{"task-begins", "task-stops", "turns-back"}
 			if at < 0 && resolves && slices.Contains(meanwhile, claimOf(text)) {
-				continue // the rest was said as if the image were found at once; until it is, the release in force goes on
+				continue // the rest assumed an immediate answer about the image; until then the current release stays
 			}
 			if at < 0 {
 				rt.Fatalf("%s: the dry run said %q, done was %q", ref, all, text)
@@ -134,7 +134,7 @@ func (w *dryWorld) compare(rt *rapid.T, object api.Object, seen map[string]int) 
 	}
 }
 
-// others counts what was asked of others before, who are yet to do it: a dry run still says it.
+// others counts earlier requests to other parts that are still unfinished: a dry run still shows them.
 func others(before records.Snapshot, ref api.Ref, does map[string]int) {
 	if before.ImageRequest(ref).Exists() {
 		does["resolve"]++
@@ -155,8 +155,8 @@ var unsaid = map[string]string{
 	"risk":   "it says what may go wrong",
 }
 
-// comesTrue lets the scheduler, the agent and the operator work until all that a dry run said has happened.
-// does holds what has already.
+// comesTrue lets the scheduler, the agent and the operator work until all actions of a dry run have happened. does
+// holds those that already have.
 func (w *dryWorld) comesTrue(rt *rapid.T, ref api.Ref, said []api.PlannedAction, does map[string]int) {
 	want := map[string]int{}
 	for _, action := range said {
@@ -165,7 +165,7 @@ func (w *dryWorld) comesTrue(rt *rapid.T, ref api.Ref, said []api.PlannedAction,
 		}
 	}
 	if want["sent"] > 0 {
-		want["sent"] = 1 // one job restores all that differs
+		want["sent"] = 1 // one job restores all drifted resources
 	}
 	left := func() (out []string) {
 		for what, n := range want {
@@ -199,15 +199,15 @@ func texts(actions []api.PlannedAction) (out []string) {
 	return out
 }
 
-// chore names what no record is written for. No dry run shows any of chores.
+// chore names actions without a record. Dry runs don't show them.
 const chore = "chore"
 
 var chores = map[string]bool{chore: true, "forgets": true, "prunes": true}
 
-// unshown reports whether a rollout leaves an action out of the dry run: it removes what is left of an ended slot.
+// unshown reports whether the dry run leaves out an action of a rollout: one that removes the remains of an ended slot.
 func unshown(text string) bool { return strings.HasPrefix(text, "remove the container of") }
 
-// claims are the words that actions begin with, and what they say is done.
+// claims maps the words that actions begin with to the records that they imply.
 var claims = []struct{ begin, what string }{
 	{"forget ", "forgets"}, {"prune ", "prunes"}, {"count ", chore}, {"roll back", "turns-back"},
 	{"remove the container of", "task-stops"},
@@ -227,8 +227,8 @@ func claimOf(text string) string {
 	return "unknown: " + text
 }
 
-// doneBy counts what a commit does, by the records that it writes. That a rollout turns back has no record of its
-// own: the commit says it.
+// doneBy counts what a commit does, by the records that it writes. A rollback has no record of its own: the logged
+// action shows it.
 func doneBy(before records.Snapshot, logged []string, wrote map[string]any) map[string]int {
 	out, slots := map[string]int{}, map[string]bool{}
 	for _, text := range logged {
@@ -247,7 +247,7 @@ func doneBy(before records.Snapshot, logged []string, wrote map[string]any) map[
 		switch is := value.(type) {
 		case nil:
 			if id, ok := strings.CutPrefix(key, records.TasksPrefix); ok && !slots[before.Task(id).Value.Slot] {
-				out["forgets"]++ // else another has its slot
+				out["forgets"]++ // otherwise another task has its slot
 			}
 			if strings.HasPrefix(key, records.RunsPrefix) && !removes {
 				out["prunes"]++

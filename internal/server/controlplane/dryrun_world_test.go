@@ -77,8 +77,7 @@ func instance(version string) string {
 		"version":%q},"release":{"name":"a"},"values":{"source":"inline","inline":{}}}`, version)
 }
 
-// dryWorld is a plane whose controllers are called one at a time, with an agent and an operator that are written by
-// hand.
+// dryWorld is a plane whose controllers are called one at a time, with a fake agent and a fake operator.
 type dryWorld struct {
 	*Plane
 	store       *memory.Store
@@ -87,7 +86,7 @@ type dryWorld struct {
 	last        store.Txn
 	logged      []string
 	after       time.Duration // when the last reconcile wants the next one
-	// made are the calls for syncs, and woken the ends of those; polled is the revision of the sync whose poll goes on.
+	// made are the calls for syncs, and woken the ends of those; polled is the revision of the sync whose poll is running.
 	made   chan string
 	woken  chan struct{}
 	polled int64
@@ -115,7 +114,7 @@ func newDryWorld(t *testing.T) *dryWorld {
 	return w
 }
 
-// call has the calls for syncs made, by what never answers.
+// call makes the calls for syncs, on a source that never answers.
 func (w *dryWorld) call(ctx context.Context, running *sync.WaitGroup) {
 	w.made, w.woken = make(chan string, 1), make(chan struct{}, 1)
 	syncs := w.controllers[string(api.KindSync)].(*control.Shell)
@@ -156,7 +155,7 @@ func (w *dryWorld) calls(rt *rapid.T, ref api.Ref) string {
 	return ""
 }
 
-// planLog takes down the actions that controllers say they do.
+// planLog records the actions that controllers log.
 type planLog struct {
 	slog.Handler
 	w *dryWorld
@@ -186,7 +185,7 @@ func (w *dryWorld) put(t rapid.TB, key string, value any) {
 	w.write(t, func(txn *records.Txn) { txn.Put(key, value) })
 }
 
-// finds returns what the node of an object says of its image: now and then it has it.
+// finds returns the node's answer about the image of an object: sometimes it has the image.
 func (w *dryWorld) finds(rt *rapid.T, object api.Object) []records.Found {
 	if !object.Kind.HasContainers() || !rapid.Bool().Draw(rt, "the node says that it has the image") {
 		return nil
@@ -222,7 +221,7 @@ func (w *dryWorld) await(t rapid.TB) func(int64, error) {
 	}
 }
 
-// object returns the object of a kind as it is stored, or a new one. There is one of each kind, with the kind's name.
+// object returns the stored object of a kind, or a new one. There is one of each kind, with the kind's name.
 func (w *dryWorld) object(kind api.Kind) api.Object {
 	ref := api.Ref{Kind: kind, Scope: "prod", Name: string(kind)}
 	if kind.Info().Scope == api.ScopeNone {
@@ -257,8 +256,7 @@ func (w *dryWorld) some(rt *rapid.T) (api.Object, bool) {
 	return rapid.SampledFrom(all).Draw(rt, "object"), true
 }
 
-// reconcile reconciles an object once, and returns the actions that were logged, and the records that were written: nil
-// for those that were deleted.
+// reconcile reconciles an object once. It returns the logged actions and the written records; a deleted one is nil.
 func (w *dryWorld) reconcile(rt *rapid.T, ref api.Ref) (logged []string, wrote map[string]any) {
 	w.last, w.logged, wrote = store.Txn{}, nil, map[string]any{}
 	result, err := w.controllers[string(ref.Kind)].Reconcile(context.Background(), control.Key(ref))

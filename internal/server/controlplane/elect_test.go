@@ -16,7 +16,7 @@ import (
 	"tend.dev/tend/internal/store/memory"
 )
 
-// flaky is a server's way to the store, which a test cuts.
+// flaky is a server's connection to the store, which a test can cut.
 type flaky struct {
 	store.Store
 	mu  sync.Mutex
@@ -75,7 +75,7 @@ func (f *flaky) Revoke(ctx context.Context, id store.LeaseID) error {
 	return f.Store.Revoke(ctx, id)
 }
 
-// bench holds what the candidates of a test share: who leads, seen from outside.
+// bench holds the state that the candidates of a test share: which one leads, seen from outside.
 type bench struct {
 	t     *testing.T
 	mu    sync.Mutex

@@ -51,7 +51,7 @@ func TestAPanicStopsNothingElse(t *testing.T) {
 	}
 }
 
-// panicInAffected: the first change makes Affected panic, and the one after it is heard of.
+// panicInAffected: Affected panics for the first change; the next change is still handled.
 func panicInAffected(t *testing.T, kind string) {
 	v := newVictim(t, memory.New())
 	v.faulty(kind, func(f *faulty) { f.affected = true })
@@ -66,7 +66,7 @@ func panicInAffected(t *testing.T, kind string) {
 	v.goesOn()
 }
 
-// panicInDirty: the whole pass panics. Then it says nothing, and every object is reconciled.
+// panicInDirty: a whole pass panics. Then every object is reconciled.
 func panicInDirty(t *testing.T, kind string) {
 	v := newVictim(t, memory.New())
 	v.put(kind, "good")
@@ -80,10 +80,10 @@ func panicInDirty(t *testing.T, kind string) {
 	v.goesOn()
 }
 
-// alone are the controllers that have one key, and no object whose judgement could panic by itself.
+// alone are the controllers with a single key, which have no per-object decision that could panic by itself.
 var alone = map[string]bool{"schedule": true, string(api.KindNetwork): true}
 
-// panicInOne: what is read of one object makes a pass panic. It finds the other object all the same.
+// panicInOne: a record of one object makes a pass panic. The pass still finds the other object.
 func panicInOne(t *testing.T, kind string) {
 	v := newVictim(t, memory.New())
 	v.put(kind, "bad")
@@ -100,7 +100,7 @@ func panicInOne(t *testing.T, kind string) {
 	v.goesOn()
 }
 
-// victim is a plane whose controllers only note what they should reconcile.
+// victim is a plane whose controllers only record the keys that they should reconcile.
 type victim struct {
 	*testing.T
 	*Plane
@@ -134,7 +134,7 @@ func newVictim(t *testing.T, s *memory.Store) *victim {
 	return v
 }
 
-// faulty puts a controller of a kind into the plane that panics as set says; the others are left out.
+// faulty adds a controller of a kind to the plane that panics as set configures; the others are left out.
 func (v *victim) faulty(kind string, set func(*faulty)) {
 	v.make = func(commits records.Committer) []control.Controller {
 		for _, c := range v.controllers(commits) {
@@ -167,7 +167,7 @@ func (v *victim) run() {
 // Run hides the testing.T's.
 func (v *victim) Run(ctx context.Context, term *Term) error { return v.Plane.Run(ctx, term) }
 
-// goesOn asserts that the plane has not ended, and that it still reconciles what changes.
+// goesOn asserts that the plane has not ended, and still reconciles changes.
 func (v *victim) goesOn() {
 	v.Helper()
 	synctest.Wait()
@@ -183,7 +183,7 @@ func (v *victim) goesOn() {
 	}
 }
 
-// put stores what the controller of a kind reconciles under a name.
+// put stores an object or record for the controller of a kind.
 func (v *victim) put(kind, name string) {
 	v.Helper()
 	txn := records.NewTxn("test")
@@ -251,7 +251,7 @@ func (v *victim) keys() (out []string) {
 	return out
 }
 
-// reconciled reports whether the key of a name was reconciled, or the only key of a controller that has one.
+// reconciled reports whether the key of a name was reconciled, or the controller's only key.
 func (v *victim) reconciled(name string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -263,7 +263,7 @@ func (v *victim) reconciled(name string) bool {
 	return false
 }
 
-// faulty is a controller that notes what it should reconcile, and panics.
+// faulty is a controller that records the keys it should reconcile, and panics.
 type faulty struct {
 	control.Controller
 	*victim
@@ -346,7 +346,7 @@ func (plain) Encrypt(text []byte) ([]byte, error)   { return text, nil }
 func (plain) Decrypt(sealed []byte) ([]byte, error) { return sealed, nil }
 func (plain) HMAC(data []byte) string               { return string(data) }
 
-// nowhere is a source of syncs that has nothing.
+// nowhere is an empty source of syncs.
 type nowhere struct{}
 
 func (nowhere) Poll(context.Context, api.Object) (string, []source.File, error) {

@@ -19,8 +19,8 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// BenchmarkPass measures one pass of all controllers over a cluster that needs nothing: deployments of 50 pods, all of
-// which run.
+// BenchmarkPass measures one pass of all controllers over a cluster in the desired state: deployments of 50 running
+// pods.
 func BenchmarkPass(b *testing.B) {
 	for _, size := range []struct{ nodes, pods int }{{10, 500}, {100, 10_000}, {1_000, 100_000}} {
 		b.Run(fmt.Sprintf("%d-%d", size.nodes, size.pods), func(b *testing.B) {
@@ -43,7 +43,7 @@ func BenchmarkPass(b *testing.B) {
 	}
 }
 
-// passWorld is a store with its view, the controllers of a term, and nodes that report what they are asked for.
+// passWorld is a store with its view, the controllers of a term, and nodes that report what they should.
 type passWorld struct {
 	b           *testing.B
 	store       *memory.Store
@@ -94,7 +94,7 @@ func settledWorld(b *testing.B, nodes, pods int) *passWorld {
 			Metadata: api.Metadata{UID: ref.Name, Generation: 1},
 		}))
 		if i%20 == 19 {
-			w.settle() // few at a time: what waits for a node is planned again with each
+			w.settle() // few at a time: waiting tasks are planned again with each
 		}
 	}
 	w.settle()
@@ -119,7 +119,7 @@ func (w *passWorld) dirty() (out []reconciler.Key) {
 	return out
 }
 
-// advance reconciles what is dirty, and reports for all nodes. It reports whether anything was written.
+// advance reconciles the dirty keys and writes the nodes' reports. wrote reports whether it wrote anything.
 func (w *passWorld) advance() (wrote bool) {
 	w.b.Helper()
 	for _, c := range w.controllers {

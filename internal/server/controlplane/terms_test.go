@@ -32,7 +32,7 @@ func (plainly) Encrypt(plain []byte) ([]byte, error)  { return plain, nil }
 func (plainly) Decrypt(sealed []byte) ([]byte, error) { return sealed, nil }
 func (plainly) HMAC(data []byte) string               { return fmt.Sprintf("%x", data) }
 
-// server is one of two over a store, each with its own view.
+// server is one of two servers of a store, each with its own view.
 type server struct {
 	*rivals
 	store.Store
@@ -51,8 +51,8 @@ type rivals struct {
 	holder *server
 	took   int64
 	wrote  map[*server]int
-	// strike is the number of commits of controllers that are let through before the other server takes over, in the
-	// middle of the next one: before it reaches the store, or before its answer returns. Negative is never.
+	// strike is the number of controllers' commits that pass before the other server takes over in the middle of the next
+	// one: before it reaches the store, or before its answer returns. Negative means never.
 	strike int
 	before bool
 	struck chan struct{}
@@ -85,13 +85,13 @@ func (r *rivals) turn(txn store.Txn) (hit, before bool) {
 	return r.strike < 0, r.before
 }
 
-// strikeNow has the other server take over, and waits until its claim is stored.
+// strikeNow lets the other server take over, and waits until its claim is stored.
 func (s *server) strikeNow() {
 	s.struck <- struct{}{}
 	<-s.struck
 }
 
-// check asserts that a commit is one of the holder's, or came before the holder took over.
+// check asserts that the server held the election at a commit, or that the commit came before the other server's claim.
 func (s *server) check(txn store.Txn, revision int64) {
 	if txn.Site == "election" || txn.Site == "election.settle" {
 		return

@@ -37,7 +37,7 @@ func (r *running) metric(sample string) float64 {
 	return -1
 }
 
-// cycles returns how often the controllers of deployments and jobs have gone over everything.
+// cycles returns the number of full passes of the controllers of deployments and jobs.
 func (r *running) cycles() float64 {
 	least := r.metric(`tend_reconciliation_cycles_total{kind="deployment"}`)
 	for _, kind := range []string{"job", "cronjob", "task"} {

@@ -51,7 +51,7 @@ func (s *site) scheduled(edit func(*BackupOptions)) *running {
 	})
 }
 
-// due lets a date pass: the server starts again, as if it had been away for an hour.
+// due lets a due time pass: the server starts again, as if it had been off for an hour.
 func (s *site) due(r *running, edit func(*BackupOptions)) *running {
 	s.t.Helper()
 	if err := r.stop(); err != nil {
@@ -180,7 +180,7 @@ func TestBackupCommand(t *testing.T) {
 func TestABackupThatBreaksOffKillsItsCommand(t *testing.T) {
 	done := filepath.Join(t.TempDir(), "done")
 	d := &daemon{Options: Options{Backups: BackupOptions{Command: "cat >/dev/null; touch " + done, Unencrypted: true}}}
-	d.backups.taking.Lock() // so that none can be taken
+	d.backups.taking.Lock() // no backup can be taken
 	if _, err := d.commandBackup(t.Context(), time.Now()); err == nil {
 		t.Error("it succeeded")
 	}

@@ -20,7 +20,7 @@ import (
 	"tend.dev/tend/internal/server/backup/restore"
 )
 
-// site is a machine with a real store, and a clock that a test sets and that goes on from there.
+// site is a machine with a real store, and a clock that a test sets and that continues from there.
 type site struct {
 	*machine
 	mu    sync.Mutex
@@ -116,7 +116,7 @@ func TestBackupAndRestore(t *testing.T) {
 	r.declare(api.KindAsset, "conf", api.AssetSpec{Files: map[string]api.AssetFile{"motd": {Text: "hello"}}})
 	once, long := r.declare(api.KindJob, "once", jobSpec), r.declare(api.KindJob, "long", jobSpec)
 	daily := r.declare(api.KindCronJob, "daily", api.CronJobSpec{JobSpec: jobSpec, Schedule: "0 3 * * *"})
-	// Its command may take longer than the clock is ever set ahead while it runs.
+	// Its command may take longer than the test ever sets the clock ahead.
 	migrate := &api.ReleaseHooks{Command: []string{"migrate"}, Timeout: "24h"}
 	shop := r.declare(api.KindDeployment, "shop",
 		api.DeploymentSpec{Container: api.Container{Image: "web:1"}, Release: migrate})
@@ -198,8 +198,8 @@ func TestBackupAndRestore(t *testing.T) {
 	r.goesOnWorking(s, long, runs[long], keeps, daily, shop)
 }
 
-// goesOnWorking checks that all of it is alive: the run that went on ends, the next due time comes, and what is asked
-// for runs.
+// goesOnWorking checks that everything works: the running run ends, the next due time starts one, and a requested run
+// starts.
 func (r *running) goesOnWorking(s *site, long api.Ref, run, container string, daily, shop api.Ref) {
 	r.t.Helper()
 	if err := s.engine.Exit(container, 0); err != nil {
@@ -246,7 +246,7 @@ func (s *site) live(name string) (out []string) {
 	return out
 }
 
-// pass waits until every loop has gone over everything some times.
+// pass waits until every loop has made a number of passes.
 func (s *site) pass(r *running, times int) {
 	for range times {
 		before := r.cycles()

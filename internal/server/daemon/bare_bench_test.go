@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// bareAtRest returns what percentage of a core a server takes that only answers heartbeats, as many as a fleet at rest
-// sends: net/http's part of what the fleet's server takes, and the machine's.
+// bareAtRest returns the share of a core, in percent, of a server that only answers heartbeats, as many as an idle
+// fleet sends: the part of net/http and of the machine in the fleet's figure.
 func bareAtRest(b *testing.B, nodes int) float64 {
 	b.Helper()
 	ctx, cancel := context.WithCancel(b.Context())

@@ -25,7 +25,7 @@ func TestACertificateIsOrderedOnce(t *testing.T) {
 	t.Parallel()
 	httpPort, tlsPort := acmetest.Port(t), acmetest.Port(t)
 	authority := acmetest.Start(t, httpPort, tlsPort)
-	var orders sync.Map // those that were completed: the authority refuses one request in ten once, as real ones do
+	var orders sync.Map // the completed orders: the authority refuses one request in ten once, as real ones do
 	directory := authority.Limited(t, func(path string) bool {
 		if strings.HasPrefix(path, "/finalize-order/") {
 			orders.Store(path, true)

@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/core/change"
 )
 
-// given holds what an operator was given last.
+// given is the last job that an operator got.
 type given struct {
 	Spec struct {
 		Chart struct{ Version string }
@@ -21,7 +21,7 @@ type given struct {
 	ref *api.ClusterResource
 }
 
-// takes takes the next job, applies its payload and reports the outcome.
+// takes accepts the next job, applies its payload and reports the outcome.
 func (o *fakeOperator) takes(t *testing.T) given {
 	t.Helper()
 	job := o.poll(30)
@@ -51,7 +51,7 @@ func (o *fakeOperator) fails(ref *api.ClusterResource) {
 	o.must(http.StatusNoContent, "POST", pull.EventsPath, pull.Events{Events: []pull.Event{event}}, nil)
 }
 
-// releasesText returns the kept releases, oldest first, with what is said of each.
+// releasesText returns the kept releases, oldest first, with the status of each.
 func (r *running) releasesText() string {
 	r.t.Helper()
 	releases, err := r.client.Releases(r.t.Context(), client.TargetOf(cloud))
@@ -95,7 +95,7 @@ func (r *running) becomes(want ...string) {
 	}
 }
 
-// fate returns what the history of the instance says of each change.
+// fate returns the status of each change in the history of the instance.
 func (r *running) fate() string {
 	r.t.Helper()
 	page, err := r.client.ListEvents(r.t.Context(),

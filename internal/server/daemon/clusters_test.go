@@ -27,7 +27,7 @@ type fakeOperator struct {
 	http    *http.Client
 	address func() string
 	token   string
-	// cluster holds the resources, with their generations; applies counts those that were not done before, by key.
+	// cluster holds the resources, with their generations; applies counts the first applications of jobs, by key.
 	cluster map[string]int64
 	done    map[string]bool
 	applies map[string]int
@@ -120,7 +120,7 @@ func (o *fakeOperator) register() {
 	o.token = given.Token
 }
 
-// poll returns the one job that is due, waiting for it; nil after a short wait without.
+// poll waits for the due job and returns it; nil after a short wait without one.
 func (o *fakeOperator) poll(wait int) *pull.Job {
 	o.t.Helper()
 	var jobs pull.Jobs
@@ -332,7 +332,7 @@ func TestAnInstanceComesBackReady(t *testing.T) {
 	}
 }
 
-// finish takes the next job and does it, to its result.
+// finish takes the next job, carries it out and reports its result.
 func (o *fakeOperator) finish(t *testing.T) {
 	t.Helper()
 	job := o.poll(30)
@@ -401,7 +401,7 @@ func TestAClusterOfServersFeedsAClusterOfKubernetes(t *testing.T) {
 	o.prints(order[0])
 }
 
-// prints answers a question of one server for logs, through whichever server it gets.
+// prints answers one server's query for logs, through the server from which it got the query.
 func (o *fakeOperator) prints(at *running) {
 	o.t.Helper()
 	printed := make(chan string, 1)

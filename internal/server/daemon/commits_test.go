@@ -64,7 +64,7 @@ func TestCommitsUntilAContainerRuns(t *testing.T) {
 	}
 }
 
-// readCommit names what a commit stores of an object: each kind of record once, in the order of a life.
+// readCommit names the records of an object that a commit stores: each kind once, in the order of a life.
 func readCommit(t *testing.T, events []store.Event, of api.Ref) string {
 	t.Helper()
 	var words []string

@@ -17,7 +17,7 @@ import (
 	"tend.dev/tend/internal/node/runtime/hollow"
 )
 
-// worker is a machine with an agent and an engine of its own, which outlives it.
+// worker is a machine with an agent and an engine of its own, which outlives the agent.
 type worker struct {
 	r      *running
 	engine *hollow.Engine
@@ -48,7 +48,7 @@ func (w *worker) join() {
 	w.r.until("the worker answers", func() bool { return w.answers() })
 }
 
-// stop ends the agent, and not what it runs, until the worker counts as silent.
+// stop ends the agent, but not its containers, until the worker counts as silent.
 func (w *worker) stop() {
 	w.r.t.Helper()
 	w.cancel()

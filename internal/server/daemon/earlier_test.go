@@ -30,7 +30,8 @@ var record = flag.String("record", "", "name of the version whose root is record
 
 const rootsFolder = "testdata/roots"
 
-// What a recorded root holds besides the server's own files: what ran when it was stopped, and what the API said.
+// The parts of a recorded root besides the server's own files: the containers that ran when it was stopped, and the
+// API's answers.
 const (
 	recordedContainers = "recorded-containers.json"
 	recordedObjects    = "recorded-objects.json"
@@ -108,7 +109,7 @@ func startsEarlier(t *testing.T, archive string) {
 	}
 }
 
-// describeRoot returns what the API says of all objects, releases and pods.
+// describeRoot returns the API's answers about all objects, releases and pods.
 func describeRoot(t *testing.T, r *running) (out recorded) {
 	t.Helper()
 	out.Releases = map[string]int{}
@@ -137,7 +138,7 @@ func describeRoot(t *testing.T, r *running) (out recorded) {
 	return out
 }
 
-// recordRoot runs this version with objects of many kinds, and packs what it leaves.
+// recordRoot runs this version with objects of many kinds, and packs the root.
 func recordRoot(t *testing.T, archive string) {
 	m := newMachine(t)
 	m.engine.AddImage("web:1")
@@ -180,7 +181,7 @@ func storeObjects(t *testing.T, r *running) {
 	}
 }
 
-// secondVersion returns what the deployment becomes by its second release, with some replicas.
+// secondVersion returns the edit that makes the deployment's second release, with a number of replicas.
 func secondVersion(n int) func(*api.DeploymentSpec) {
 	return func(s *api.DeploymentSpec) { s.Replicas, s.Image = &n, "web:2" }
 }

@@ -57,7 +57,7 @@ func TestEventsAreFollowedOverRestarts(t *testing.T) {
 	}
 }
 
-// follow collects events in the background until there is one of a revision.
+// follow collects events in the background until one of a revision arrives.
 func follow(ctx context.Context, t *testing.T, c *client.Client) (until func(revision string) []api.Event) {
 	got, fault := make(chan api.Event, 10_000), make(chan error, 1)
 	events := c.Events(ctx, client.EventOptions{Since: "oldest"})

@@ -23,7 +23,7 @@ func reach(c *etcdtest.Cluster) etcd.ExternalOptions {
 	return etcd.ExternalOptions{Endpoints: c.Endpoints, CA: c.CA, Certificate: c.Certificate, Key: c.Key}
 }
 
-// startOn starts a server on an external etcd, which joins through another one if that is given.
+// startOn starts a server on an external etcd. With through it joins by another server.
 func (s *several) startOn(c *etcdtest.Cluster, name, through string) *running {
 	return s.startWith(name, func(o *Options) {
 		o.External = reach(c)
@@ -85,7 +85,8 @@ func TestServersOnAnExternalEtcd(t *testing.T) {
 	s.losesEtcd(shared, left)
 }
 
-// keepsNode demands that nobody gets the node of a server that is off: nothing but that says that it will be back.
+// keepsNode requires that no other machine gets the node of a server that is off: only that name ties the machine to
+// it.
 func (s *several) keepsNode(left *running, node string) {
 	s.t.Helper()
 	for _, role := range []string{api.JoinAsServer, api.JoinAsNode} {
@@ -126,7 +127,7 @@ func (s *several) losesEtcd(shared *etcdtest.Cluster, left *running) {
 	left.untilWithin(time.Minute, "and the controllers too", func() bool { return len(left.live(web)) == 3 })
 }
 
-// refuseMembers checks what doesn't exist with an external etcd.
+// refuseMembers checks that the operations on members are refused with an external etcd.
 func (s *several) refuseMembers(r *running) {
 	_, err := r.client.RemoveServer(s.t.Context(), "b")
 	var problem *api.Problem

@@ -17,8 +17,8 @@ import (
 	"tend.dev/tend/internal/test/fault"
 )
 
-// drill runs a scenario against a server that may die under it. If it dies, the drill does what a service manager does,
-// start another one over the same store and engine, and what a user does: repeat the request.
+// drill runs a scenario against a server that may crash. After a crash it acts like a service manager, which starts
+// another server over the same store and engine, and like a user, who repeats the request.
 type drill struct {
 	t      *testing.T
 	m      *machine
@@ -26,7 +26,7 @@ type drill struct {
 	audit  *audit
 	log    *diary
 
-	lives  []*fault.Points // of the servers to come; when they are used up, servers have none
+	lives  []*fault.Points // of the servers to come; later ones have none
 	faults *fault.Points   // of the server that runs
 	stop   func()          // stops it and waits for its end
 	deaths int
@@ -54,7 +54,7 @@ func newDrill(t *testing.T, lives ...*fault.Points) *drill {
 	return d
 }
 
-// rejectBad returns an engine that refuses one image's containers, whatever server asks.
+// rejectBad makes the engine reject the containers of one image.
 func rejectBad(spec runtime.ContainerSpec) hollow.Behaviour {
 	if spec.Image != badImage {
 		return hollow.Behaviour{}
@@ -95,7 +95,8 @@ func (d *drill) start() {
 	d.stop = func() { cancel(); <-done }
 }
 
-// resync returns the net below: with -every-hit there is none, and what converges owes nothing to it.
+// resync returns the resync interval: with -every-hit it is practically infinite, so that nothing converges only
+// through it.
 func resync() time.Duration {
 	if *everyHit {
 		return time.Hour
@@ -103,7 +104,7 @@ func resync() time.Duration {
 	return 0
 }
 
-// revive replaces a dead server. It reports whether there was one.
+// revive replaces a dead server. It reports whether the server was dead.
 func (d *drill) revive() bool {
 	select {
 	case <-d.faults.Crashed():

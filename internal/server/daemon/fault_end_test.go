@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// end returns the whole state after a scenario, without what no two runs share: every record of the store and every
-// container of the engine, a line each, in order. The logs tell how it came about, which differs.
+// end returns the whole state after a scenario, without the fields that differ between runs: every record of the store
+// and every container of the engine, a line each, in order. It leaves out the logs, which show the course of events.
 func (d *drill) end() []string {
 	d.t.Helper()
 	page, err := d.m.store.List(context.Background(), "/", store.ListOptions{})

@@ -23,7 +23,7 @@ func (d *drill) live() {
 	for _, image := range []string{"old:1", "web:1", "web:3", badImage} {
 		d.m.engine.AddImage(image)
 	}
-	d.m.engine.PublishImage("web:2") // this one has to be pulled
+	d.m.engine.PublishImage("web:2") // an image that must be pulled
 	d.apply(manifestOf(old, func(s *api.DeploymentSpec) { replicas(2)(s); s.Image = "old:1" }), 2)
 	d.apply(manifestOf(web, replicas(3)), 3)
 	d.scale(4)
@@ -93,7 +93,7 @@ func (d *drill) configure() {
 	d.converged(web, 0, "web:3", 4)
 }
 
-// harm does what users do to containers without Tend.
+// harm does to containers what users do without Tend.
 func (d *drill) harm() {
 	d.t.Helper()
 	for what, do := range map[string]func(name string) error{

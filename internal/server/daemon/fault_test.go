@@ -73,7 +73,7 @@ func anyOf(passed map[string]int) crash {
 	return crash{name, 1 + rand.IntN(passed[name])}
 }
 
-// rehearse runs the scenario without a fault. It returns which points it passes, how often, and the end state.
+// rehearse runs the scenario without a fault. It returns the points that are hit, with their counts, and the end state.
 func rehearse(t *testing.T) (passed map[string]int, end []string) {
 	t.Helper()
 	passed = map[string]int{}
@@ -85,9 +85,8 @@ func rehearse(t *testing.T) (passed map[string]int, end []string) {
 	return passed, end
 }
 
-// calm returns the end state once it has been the same for a second: what the scenario doesn't wait for, such as the
-// last report about an image whose object was deleted, would else be taken for a part of it, and no other run would
-// ever end so.
+// calm returns the end state once it has been the same for a second. Otherwise late effects, such as the last report
+// about an image whose object was deleted, would be taken for a part of it, and no other run would ever end so.
 func (d *drill) calm() []string {
 	d.t.Helper()
 	end, since, deadline := d.end(), time.Now(), time.Now().Add(patience)
@@ -104,7 +103,7 @@ func (d *drill) calm() []string {
 	return end
 }
 
-// sample picks the first hit, one in the middle and one of the last: how often a point is passed differs between runs.
+// sample picks the first hit, one in the middle and one near the end: the number of hits differs between runs.
 func sample(hits int) []int {
 	var picked []int
 	for hit := 1; *everyHit && hit <= hits; hit++ {

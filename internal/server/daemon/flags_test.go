@@ -27,8 +27,8 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// reached says, for each option that is a time, a size or a number, in which fields of the server's parts its value
-// must be. Those without a field are read by the server itself whenever it needs them, from the options.
+// reached lists, for each option that is a time, a size or a number, the fields of the server's parts that must have
+// its value. The server itself reads options without a field from its options.
 var reached = map[string][]string{
 	"CallbackPort":      {"host.callbacks.port"},
 	"Starts":            {"host.agent.opts.Workers", "host.agent.tasks.opts.Workers"},
@@ -234,7 +234,7 @@ func TestResyncIsTheFlag(t *testing.T) {
 				t.Errorf("%d kinds make passes", len(family.GetMetric()))
 			}
 			for _, kind := range family.GetMetric() {
-				// An image has no pass: its requests are made by what needs it.
+				// Images have no pass: the workloads that need one request it.
 				if n := kind.GetCounter().GetValue(); n != 10 && kind.GetLabel()[0].GetValue() != "image" {
 					t.Errorf("%v passes of %s in ten intervals", n, kind.GetLabel()[0].GetValue())
 				}

@@ -91,7 +91,7 @@ func BenchmarkReplace(b *testing.B) {
 		began, cpu := time.Now(), f.cpu()
 		f.redeploy(pods / replicasEach)
 		replaced := func(s api.WorkloadStatus) int {
-			if s.Image != "web:2" { // until its controller has seen the change, a status tells of the pods before it
+			if s.Image != "web:2" { // until its controller has seen the change, a status describes the earlier pods
 				return 0
 			}
 			return min(s.Updated, s.Ready)

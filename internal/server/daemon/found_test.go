@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// betweens calls then once, after an engine has said that it has an image, and before anyone acts on it.
+// betweens calls then once, after an engine has answered that it has an image, and before the answer is used.
 type betweens struct {
 	runtime.Runtime
 	image string

@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/store/memory"
 )
 
-// Only a start that finds a used root without its store warns of what is lost.
+// Only a start with a used root but without its store warns of the loss.
 func TestFoundingInAUsedRootWarns(t *testing.T) {
 	ctx, root := context.Background(), t.TempDir()
 	first, second := memory.New(), memory.New()

@@ -72,7 +72,7 @@ func TestAHostileNodeIsCutOff(t *testing.T) {
 	}
 }
 
-// says makes a request of a node in its own words.
+// says sends a raw request of a node.
 func says(t *testing.T, m join.Membership, path, body string) error {
 	t.Helper()
 	answer, err := webOf(t, m).Post(m.Server+"/node/v1/"+path, "application/json", strings.NewReader(body))
@@ -87,7 +87,7 @@ func says(t *testing.T, m join.Membership, path, body string) error {
 	return nil
 }
 
-// streams follows what the node may see, and says when that ends.
+// streams opens the node's streams, and returns a channel that is closed when they end.
 func streams(t *testing.T, m join.Membership) <-chan struct{} {
 	t.Helper()
 	answer, err := webOf(t, m).Get(m.Server + "/node/v1/follow")
@@ -103,7 +103,8 @@ func streams(t *testing.T, m join.Membership) <-chan struct{} {
 	return ended
 }
 
-// keepsSession opens the connection on which the server asks the node, and says when it ends.
+// keepsSession opens the connection on which the server sends requests to the node, and returns a channel that is
+// closed when it ends.
 func keepsSession(t *testing.T, m join.Membership) <-chan struct{} {
 	t.Helper()
 	pair, err := m.Pair()

@@ -92,9 +92,9 @@ func TestEveryPathHasItsRow(t *testing.T) {
 // caller is someone who connects to the listener for nodes.
 type caller struct {
 	name string
-	// certificate is the one it shows; none if it is empty.
+	// certificate is the one that the caller shows; empty for none.
 	certificate tls.Certificate
-	// allowed are the paths that are for it.
+	// allowed are the paths that the caller may use.
 	allowed []string
 	// shut is set if not even the connection is taken.
 	shut bool
@@ -195,7 +195,7 @@ func (s caller) client(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport, Timeout: 20 * time.Second}
 }
 
-// ask makes a request that a path would take.
+// ask sends a request in the form that a path accepts.
 func ask(client *http.Client, address, pattern string) (status int, body string, err error) {
 	method, path, _ := strings.Cut(pattern, " ")
 	path = regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(path, "x")
@@ -214,7 +214,7 @@ func ask(client *http.Client, address, pattern string) (status int, body string,
 	return answer.StatusCode, string(text), nil
 }
 
-// authority returns the cluster's own, which is in its store.
+// authority returns the cluster's own authority, from its store.
 func (r *running) authority() *authority.Authority {
 	r.t.Helper()
 	keys, err := secret.Open(r.root+"/secret.key", "")
@@ -245,8 +245,8 @@ func foreignAuthority(t *testing.T) *authority.Authority {
 	return out
 }
 
-// dumpOf returns all that a store holds but what the servers write by themselves: leases, heartbeats, statuses, their
-// keys, the audit.
+// dumpOf returns the content of a store, without the records that the servers write by themselves: leases, heartbeats,
+// statuses, their keys, the audit.
 func dumpOf(t *testing.T, s store.Store) []byte {
 	t.Helper()
 	page, err := s.List(t.Context(), "/", store.ListOptions{})

@@ -89,7 +89,7 @@ func (c *crowd) restartServer() {
 	c.runs = c.start(nil).ready()
 }
 
-// act does one thing to the workload. A refusal is a valid answer, and so is a server that is just dying.
+// act performs one action on the workload. A refusal is a valid answer, and so is a server that is just dying.
 func (c *crowd) act(random *rand.Rand) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -110,7 +110,7 @@ func (c *crowd) act(random *rand.Rand) {
 	case 5:
 		_, err = api1.Restart(ctx, target)
 	default:
-		if seen := c.engine.Containers(); len(seen) > 0 { // one that is gone by then is gone
+		if seen := c.engine.Containers(); len(seen) > 0 { // it may be gone by then, which is fine
 			_ = c.engine.RemoveByHand(seen[random.IntN(len(seen))].Name)
 		}
 	}

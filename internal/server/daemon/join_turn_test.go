@@ -30,7 +30,7 @@ func TestWrongTokensWaitForNobody(t *testing.T) {
 			d.store); err != nil {
 			t.Fatal(err)
 		}
-		d.joining <- struct{}{} // one joins, and takes long
+		d.joining <- struct{}{} // another join is in progress
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var problem *api.Problem

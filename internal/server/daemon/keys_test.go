@@ -34,7 +34,7 @@ import (
 	"tend.dev/tend/internal/store/secret"
 )
 
-// thief has what was in a stolen root: the cluster's keys, and the authority of servers.
+// thief has the content of a stolen root: the cluster's keys, and the authority of servers.
 type thief struct {
 	t     *testing.T
 	text  string
@@ -61,7 +61,7 @@ func stolen(t *testing.T, root string) thief {
 
 var inRecords = regexp.MustCompile(`YWdlLWVuY3J5cHRpb24[A-Za-z0-9+/=]+`)
 
-// contents returns what the store of a cluster holds, as a backup has it.
+// contents returns the entries of a cluster's store, as a backup holds them.
 func contents(r *running) map[string]store.Entry {
 	r.t.Helper()
 	var file bytes.Buffer
@@ -85,7 +85,7 @@ func contents(r *running) map[string]store.Entry {
 	return entries
 }
 
-// reads counts what is sealed in a store, and names the records of which the thief opens something.
+// reads counts the sealed values in a store, and names the records of which the thief can decrypt one.
 func (had thief) reads(entries map[string]store.Entry) (sealed int, open []string) {
 	for key, entry := range entries {
 		texts := [][]byte{}
@@ -148,8 +148,8 @@ func (had thief) forges(with *authority.Authority, address string) error {
 	return nil
 }
 
-// waits keeps a connection with a certificate that the thief made. It returns what asks on it: with the status, 0 if it
-// is closed.
+// waits keeps a connection with a certificate that the thief made. It returns a function that sends a request on it and
+// returns the status, or 0 if the connection is closed.
 func (had thief) waits(with *authority.Authority, address string) func(method, path string) int {
 	had.t.Helper()
 	own, err := with.Client(authority.Machine{Node: "forged", UID: "u"}, time.Hour)
@@ -229,7 +229,7 @@ func (c *rotating) boot(name string, more func(*Options)) {
 	})
 }
 
-// rotate rotates a key and waits for its end; meanwhile is called with what is known of it.
+// rotate rotates a key and waits for the end; meanwhile is called with the rotation's state.
 func (c *rotating) rotate(name string, meanwhile func(api.KeyRotation)) {
 	c.t.Helper()
 	a := c.running["a"]
@@ -303,7 +303,7 @@ func TestKeysAreRotated(t *testing.T) {
 	if err := had.forges(nodes, c.gates["a"]); err != nil {
 		t.Errorf("before its authority is rotated, a forged certificate is refused: %v", err)
 	}
-	waiting := had.waits(nodes, c.gates["a"]) // on a connection that nothing knows a node by
+	waiting := had.waits(nodes, c.gates["a"]) // on a connection that no record ties to a node
 	c.rotate(api.KeyNodes, nil)
 	if status := waiting("GET", "/node/v1/state"); status != http.StatusUnauthorized && status != 0 {
 		t.Errorf("a connection that is older than the authority: answered %d", status)

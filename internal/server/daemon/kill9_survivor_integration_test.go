@@ -92,7 +92,7 @@ func (s *survivor) start(env ...string) {
 		s.t.Fatal(err)
 	}
 	go func() {
-		_ = server.Wait() // its state says how it ended
+		_ = server.Wait() // its ProcessState shows the result
 		close(ended)
 	}()
 }
@@ -148,7 +148,7 @@ func (s *survivor) until(what string, holds func(ctx context.Context) bool) {
 	}
 }
 
-// lives returns the versions of what runs, as the server sees them; nothing while it isn't at rest.
+// lives returns the versions of the running pods, as the server sees them; nil while it isn't at rest.
 func (s *survivor) lives(ctx context.Context) []string {
 	object, err := s.client.Object(ctx, web)
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *survivor) lives(ctx context.Context) []string {
 	var versions []string
 	for _, pod := range pods.Items {
 		if !pod.Live() && !pod.State.Terminal() {
-			return nil // it is being stopped
+			return nil // a container is being stopped
 		}
 		if pod.Live() && pod.Ready {
 			versions = append(versions, pod.Release)
@@ -206,7 +206,7 @@ func (s *survivor) processes(name string) []string {
 	return out
 }
 
-// clean ends the server, and what a failed test left running.
+// clean ends the server, and the processes that a failed test left running.
 func (s *survivor) clean() {
 	_ = s.server.Process.Kill()
 	<-s.ended
@@ -214,7 +214,7 @@ func (s *survivor) clean() {
 	if s.t.Failed() {
 		s.t.Log(s.output.String())
 	}
-	for len(s.commands()) > 0 { // a shim goes before what it would start again
+	for len(s.commands()) > 0 { // a shim must end before its program, which it would restart
 		for _, pid := range s.commands() {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}

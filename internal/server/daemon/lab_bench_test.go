@@ -68,7 +68,7 @@ func measureLabs(b *testing.B, name string, labs, seconds int) {
 	if late := time.Since(begin); late > 0 {
 		b.Fatalf("applying took until %s after the first instant", late)
 	}
-	// asking takes processor time from what is measured
+	// polling would take processor time from the measurement
 	<-time.After(time.Until(begin.Add(time.Duration(seconds+10) * time.Second)))
 	var statuses []api.LabStatus
 	awaits(b, func() bool {

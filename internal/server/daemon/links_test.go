@@ -41,7 +41,7 @@ func TestAMachineHasFewConnections(t *testing.T) {
 	for i := range boundary.Connections {
 		select {
 		case <-ended:
-		case <-time.After(20 * time.Second): // less than after which the server gives up one that is silent
+		case <-time.After(20 * time.Second): // less than the time after which the server gives up a silent one
 			t.Fatalf("only %d of %d connections have ended", i, 2*boundary.Connections)
 		}
 	}

@@ -16,7 +16,7 @@ func syncRef(name string) api.Ref {
 	return api.Ref{Kind: api.KindSync, Scope: api.Unscoped, Name: name}
 }
 
-// lay writes a file of a source. Its time is in the past, so that it does not count as one that is being written.
+// lay writes a file of a source. Its time is in the past, so that it does not count as still being written.
 func lay(t *testing.T, folder, name, text string) {
 	t.Helper()
 	at := filepath.Join(folder, name)
@@ -40,7 +40,7 @@ func deploymentText(name, image string) string {
 `
 }
 
-// synced polls a source at once, waits for what it came to, and returns the status and its condition.
+// synced polls a source at once, waits for the result, and returns the status and its condition.
 func (r *running) synced(name string) (api.SyncStatus, api.Condition) {
 	r.t.Helper()
 	asked, err := r.client.SyncNow(r.t.Context(), name)
@@ -67,7 +67,7 @@ func (r *running) syncStatus(name string) api.SyncStatus {
 	return status
 }
 
-// wantSynced polls and checks the reason, and what the message says.
+// wantSynced polls, and checks the reason and the message.
 func (r *running) wantSynced(name, what, reason string, says ...string) api.SyncStatus {
 	r.t.Helper()
 	status, ready := r.synced(name)

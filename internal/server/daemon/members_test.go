@@ -17,7 +17,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// Joins are in the audit: who, with which answer. Those without a valid token are counted.
+// Joins are in the audit, with the caller and the answer. Those without a valid token are counted.
 func TestJoinsAreAudited(t *testing.T) {
 	r := newMachine(t).startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()
 	token, err := r.client.JoinToken(t.Context(), api.JoinTokenRequest{Uses: 1000})
@@ -59,9 +59,9 @@ func joins(t *testing.T, token api.JoinToken, node string) (join.Membership, err
 	return machine.Join(t.Context(), nil, "https://"+token.Address, token.Token, node)
 }
 
-// A name is of one machine at a time: a second that joins under it while it is away needs a person's word. It has
-// the name then, and the first is refused whatever it asks for. One that has never said anything may have died while it
-// joined: its name is free. The server's own name can't be taken.
+// A name belongs to one machine at a time: a second one that joins under it while the first is away needs a person's
+// confirmation. Then it has the name, and every request of the first is refused. A machine that never reported anything
+// may have died while it joined: its name is free. The server's own name can't be taken.
 func TestANameIsOfOneMachine(t *testing.T) {
 	r := newMachine(t).startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()
 	token, err := r.client.JoinToken(t.Context(), api.JoinTokenRequest{Uses: 1000})
@@ -125,9 +125,9 @@ func TestANameIsOfOneMachine(t *testing.T) {
 	}
 }
 
-// A token for nodes gives no right to serve ingresses by the name of a node that is declared to: it needs a word of the
-// operator. What is declared of a name before a machine has it gives nothing to one that joined under it without a
-// record.
+// A token for nodes gives no right to serve ingresses under the name of a node that is declared to: it needs the
+// operator's confirmation. A declaration made before any machine had the name gives no right to one that joined under
+// it without a record.
 func TestADeclaredNameGivesNoRight(t *testing.T) {
 	r := newMachine(t).startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()
 	r.apply(api.Object{Kind: api.KindNode, Scope: api.Unscoped, Name: "edge", Spec: json.RawMessage(`{"ingress":true}`)})
@@ -179,7 +179,7 @@ func webOf(t *testing.T, m join.Membership) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// asks makes a request of a node.
+// asks sends a request of a node.
 func asks(t *testing.T, m join.Membership) error {
 	return remote.New(remote.Options{Server: m.Server, HTTP: webOf(t, m)}).Current(t.Context())
 }

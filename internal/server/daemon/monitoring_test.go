@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metricName finds metrics in rules, dashboards and docs: what begins as ours and etcd's families do.
+// metricName finds metrics in rules, dashboards and docs: names with the prefixes of Tend, etcd and the process.
 var metricName = regexp.MustCompile(`\b(tend|etcd|process)_[a-z0-9_]+\b`)
 
 // served returns the names that /metrics answers with, in the form in which a query uses them.
@@ -48,7 +48,7 @@ func (r *running) served() map[string]bool {
 	return out
 }
 
-// described returns the names of what is registered, also of what has no series yet.
+// described returns the names of the registered metrics, also of those without a series yet.
 func described(registry *prometheus.Registry) map[string]bool {
 	descs := make(chan *prometheus.Desc)
 	go func() {

@@ -91,7 +91,7 @@ func set(n int) api.Object {
 	return api.Object{Kind: db.Kind, Scope: db.Scope, Name: db.Name, Spec: json.RawMessage(spec)}
 }
 
-// container returns what the engine runs under a name; its zero value where it runs nothing.
+// container returns the engine's container with a name; its zero value if there is none.
 func (m *machine) container(name string) runtime.Container {
 	for _, c := range m.engine.Containers() {
 		if c.Name == name && c.State == runtime.StateRunning {

@@ -21,7 +21,7 @@ type createdSpecs struct {
 	specs []runtime.ContainerSpec
 }
 
-// record stores what each container is created from. Containers of runs exit with 0 at once.
+// record stores the spec of each created container. Containers of runs exit with 0 at once.
 func (c *createdSpecs) record(spec runtime.ContainerSpec) hollow.Behaviour {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -29,7 +29,7 @@ func (c *createdSpecs) record(spec runtime.ContainerSpec) hollow.Behaviour {
 	return hollow.Behaviour{Exits: spec.Restart == "no"}
 }
 
-// take returns what was created since the last call.
+// take returns the specs created since the last call.
 func (c *createdSpecs) take() []runtime.ContainerSpec {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +50,7 @@ func (g generation) container() api.Container {
 	return api.Container{Image: g.image, Command: []string{g.command}, Env: map[string]string{"A": g.env}}
 }
 
-// want compares every created container with what was applied.
+// want compares every created container with the applied manifest.
 func (g generation) want(t *testing.T, when, imageID string, made []runtime.ContainerSpec) {
 	t.Helper()
 	if len(made) == 0 {
@@ -76,7 +76,7 @@ func TestRecreatedObjectSharesNothingWithTheDeletedOne(t *testing.T) {
 	one := 1
 	kinds := map[api.Kind]struct {
 		spec func(generation) any
-		run  bool // a run is asked for by hand
+		run  bool // the run is requested by hand
 	}{
 		api.KindDeployment: {spec: func(g generation) any {
 			return api.DeploymentSpec{Container: g.container(), Strategy: strategy,

@@ -16,7 +16,7 @@ import (
 	"tend.dev/tend/internal/node/runtime/hollow"
 )
 
-// labNamed returns a lab of the image of its name, so that each has a behaviour of its own.
+// labNamed returns a lab whose image has the lab's name, so that each has a behaviour of its own.
 func labNamed(name string, starts time.Time) api.Object {
 	spec := api.LabSpec{Owner: "ada@example.org", Duration: "2h"}
 	spec.Image = name + ":1"
@@ -120,7 +120,7 @@ func TestRestoredLabs(t *testing.T) {
 		t.Errorf("%d containers were started; %v ran, and %v now", m.engine.Calls()["start"]-starts, kept, after)
 	}
 
-	again := labNamed("waiting", time.Now().Add(-time.Minute)) // a user asks for it
+	again := labNamed("waiting", time.Now().Add(-time.Minute)) // a user requests it again
 	if _, err := r.client.Apply(ctx, api.ApplyRequest{Objects: []api.Object{again}}); err != nil {
 		t.Fatal(err)
 	}

@@ -72,13 +72,13 @@ func (r *restoredCluster) joins(name, through string) {
 	})
 }
 
-// paused reports whether a server says that the cluster is paused, and why.
+// paused reports whether a server says that the cluster is paused, with a reason.
 func (r *restoredCluster) paused(name string) bool {
 	readiness, err := r.running[name].client.Readiness(context.Background())
 	return err == nil && strings.Contains(strings.Join(readiness.Missing, " "), "paused: restored from the backup of")
 }
 
-// begun returns how many runs of the cron job there are, as a server knows it.
+// begun returns the number of runs of the cron job, as a server sees it.
 func (r *restoredCluster) begun(name string) int {
 	r.t.Helper()
 	runs, err := r.running[name].client.Runs(r.t.Context(), r.cron)
@@ -88,7 +88,7 @@ func (r *restoredCluster) begun(name string) int {
 	return len(runs.Items)
 }
 
-// standsStill checks that a server is paused, refuses every way to change something, and that no run has begun.
+// standsStill checks that a server is paused, refuses every change, and that no run has begun.
 func (r *restoredCluster) standsStill(name string) {
 	r.t.Helper()
 	ctx, c := r.t.Context(), r.running[name].client

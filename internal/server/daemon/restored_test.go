@@ -125,7 +125,7 @@ func TestRestoredStoreStartsPaused(t *testing.T) {
 	m.start(nil).ready() // the restored store counts from now on
 }
 
-// goesOn resumes over a restored store that has a place for both pods, and checks that they kept running untouched.
+// goesOn resumes over a restored store that has a task for both pods, and checks that they kept running untouched.
 func (m *machine) goesOn(ref api.Ref, before []string, calls int) {
 	m.t.Helper()
 	r := m.start(nil)
@@ -276,7 +276,7 @@ func TestAResumeGoesOnWithoutAnAbsentNode(t *testing.T) {
 	}
 }
 
-// resumesWithout resumes a cluster none of whose nodes are connected, and stops the server.
+// resumesWithout resumes a cluster without any connected node, and stops the server.
 func (m *machine) resumesWithout(nodes ...string) {
 	m.t.Helper()
 	ctx := context.Background()

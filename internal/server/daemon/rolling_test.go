@@ -17,8 +17,8 @@ import (
 	"tend.dev/tend/internal/control/verbs"
 )
 
-// anyOf returns a client that uses the first server of several that takes its connection, as a person would ask another
-// one.
+// anyOf returns a client that uses the first of several servers that accepts its connection, as a person would try
+// another one.
 func (s *several) anyOf(names ...string) *client.Client {
 	s.t.Helper()
 	dial := func(ctx context.Context) (conn net.Conn, err error) {

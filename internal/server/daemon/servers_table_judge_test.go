@@ -65,7 +65,7 @@ func (w *membersWorld) joined() bool {
 	return err == nil
 }
 
-// hasNoKeys demands that the root of an agent has no keys of the cluster outside of what was set aside.
+// hasNoKeys requires that the root of an agent has no keys of the cluster outside of the files set aside.
 func (w *membersWorld) hasNoKeys(root string) {
 	keys, err := os.ReadFile(filepath.Join(w.machines["a"].root, "secret.key"))
 	if err != nil {
@@ -83,7 +83,7 @@ func (w *membersWorld) hasNoKeys(root string) {
 	})
 }
 
-// judge compares what is there now with what a command was to do.
+// judge compares the present state with the intended effect of a command.
 func (w *membersWorld) judge(effect membership.Effect, before []string) {
 	w.t.Helper()
 	after := w.members()
@@ -134,7 +134,7 @@ func (w *membersWorld) takeOut() {
 	}
 }
 
-// letGo has b open its engine, if it is held.
+// letGo lets b open its engine, if it is held.
 func (w *membersWorld) letGo() {
 	if w.hold != nil {
 		close(w.hold)
@@ -142,7 +142,7 @@ func (w *membersWorld) letGo() {
 	}
 }
 
-// away takes b out of the world.
+// away removes b from the world.
 func (w *membersWorld) away() {
 	w.t.Helper()
 	if w.about != "b" || w.address == "" {

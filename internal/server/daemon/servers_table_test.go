@@ -21,7 +21,7 @@ func TestEveryCellOfTheTable(t *testing.T) {
 		t.Run(string(state), func(t *testing.T) {
 			t.Parallel()
 			w := newMembersWorld(t)
-			intact := false // the command before has left the server in its state
+			intact := false // the previous command has left the server in its state
 			for _, command := range membership.Commands {
 				t.Run(string(command), func(t *testing.T) {
 					w.several.t = t
@@ -37,7 +37,7 @@ func TestEveryCellOfTheTable(t *testing.T) {
 	}
 }
 
-// check carries a command out, and compares what has become of it with the table.
+// check carries out a command, and compares the result with the table.
 func (w *membersWorld) check(command membership.Command, state membership.State) {
 	effect, refused := membership.Decide(command, state, w.subject())
 	before := w.members()
@@ -93,7 +93,7 @@ func (w *membersWorld) reach(state membership.State) {
 	case membership.Joining:
 		w.hold = make(chan struct{})
 		w.begin(nil)
-		w.parent.Cleanup(w.letGo) // before b is stopped, which waits for it to open
+		w.parent.Cleanup(w.letGo) // registered before b is stopped, which waits for it to open
 		w.running["a"].until("b's store has started", func() bool {
 			if w.state() == membership.Voting {
 				w.t.Fatal("b votes before it has opened all that it needs")
@@ -115,7 +115,7 @@ func (w *membersWorld) reach(state membership.State) {
 	}
 }
 
-// do carries a command out, and returns what it says if it is refused.
+// do carries out a command, and returns the error if it is refused.
 func (w *membersWorld) do(command membership.Command) error {
 	elsewhere := "https://" + loopback()
 	switch command {
@@ -170,7 +170,7 @@ func (w *membersWorld) listed() string {
 	return w.about
 }
 
-// asks has a machine ask a for its admission, with a token of its own.
+// asks sends a's a machine's request to join, with a token of its own.
 func (w *membersWorld) asks(who join.Server) error {
 	token, err := w.running["a"].client.JoinToken(w.t.Context(), api.JoinTokenRequest{Role: api.JoinAsServer})
 	if err != nil {
@@ -192,7 +192,7 @@ func (w *membersWorld) asks(who join.Server) error {
 	return err
 }
 
-// again starts the server with its root once more, after the loss of its store if it is wiped. One that votes gets its
+// again restarts the server with its root, after the loss of its store if wiped is set. A server with a vote gets its
 // store back then.
 func (w *membersWorld) again(wiped bool) error {
 	voted := w.state() == membership.Voting || w.state() == membership.Only

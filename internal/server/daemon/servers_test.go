@@ -45,7 +45,7 @@ func newSeveral(t *testing.T, names ...string) *several {
 	return s
 }
 
-// start starts a server, which joins through another one if that is given, and waits until it is ready.
+// start starts a server and waits until it is ready. With through it joins by another server.
 func (s *several) start(name, through string) *running {
 	s.t.Helper()
 	return s.startWith(name, func(o *Options) {
@@ -109,7 +109,7 @@ func (s *several) untilUp(name, what string, holds func() bool) {
 	})
 }
 
-// leader returns the server whose controllers run, as another one knows it.
+// leader returns the server whose controllers run, as another one sees it.
 func (s *several) leader(asked string) string {
 	servers, err := s.running[asked].client.Servers(s.t.Context())
 	if err != nil {
@@ -170,7 +170,7 @@ func TestThreeServers(t *testing.T) {
 	s.loses(a, b, c)
 }
 
-// loses ends servers one after the other.
+// loses stops servers one after the other.
 func (s *several) loses(a, b, c *running) {
 	t := s.t
 	first := s.leader("b")

@@ -20,13 +20,13 @@ type membersWorld struct {
 	a *daemon
 	// parent is the test; several has the cell's.
 	parent *testing.T
-	// about is the server that commands are about: a, or b on a machine of its own, which is another one each time.
+	// about is the server that commands concern: a, or b on a machine of its own, which is another one each time.
 	about, address string
 	// hold keeps b from opening its engine, and so from its vote, until it is closed.
 	hold chan struct{}
 }
 
-// members returns the members of the store as a knows them: name, address, vote.
+// members returns the members of the store as a sees them: name, address, vote.
 func (w *membersWorld) members() (out []string) {
 	for _, m := range w.a.etcd.Members() {
 		out = append(out, fmt.Sprintf("%s %s %v", m.Name, m.URL, m.Voting))
@@ -98,7 +98,7 @@ func (w *membersWorld) remembers() membership.State {
 	return settings.State
 }
 
-// ends returns the error of the server that commands are about, if it has ended.
+// ends returns the error of the server that commands concern, if it has ended.
 func (w *membersWorld) ends() error {
 	select {
 	case err := <-w.running[w.about].done:
@@ -109,7 +109,7 @@ func (w *membersWorld) ends() error {
 	}
 }
 
-// settled waits until a server is ready or has ended, and returns why it has.
+// settled waits until a server is ready or has ended, and returns its error.
 func (w *membersWorld) settled(r *running) (err error) {
 	w.t.Helper()
 	r.untilWithin(patience, "the server is ready, or ends", func() bool {

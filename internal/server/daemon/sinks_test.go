@@ -19,14 +19,14 @@ import (
 	"tend.dev/tend/internal/test/fault"
 )
 
-// collector is a receiver of events that checks what it is sent, by the libraries of those who wrote the standards.
+// collector is a receiver of events that checks the requests, with the libraries of the standards' authors.
 type collector struct {
 	*httptest.Server
 	t        *testing.T
 	verifier *standard.Webhook
 
 	mu sync.Mutex
-	// first are the events in the order in which they came first, times how often each came, by its id in the header.
+	// first are the events in the order of their first arrival, times how often each came, by its id in the header.
 	first []string
 	times map[string]int
 	ids   map[string]string
@@ -72,7 +72,7 @@ func (c *collector) take(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// came returns what came first, in order, and how many came more than once.
+// came returns the events of first, in order, and how many came more than once.
 func (c *collector) came() (first string, twice int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,7 +145,7 @@ func TestSinksAcrossCrashes(t *testing.T) {
 	want := r.create("a", "b", "c")
 	r.untilWithin(patience, "the first events came",
 		func() bool { first, _ := receiver.came(); return first == strings.Join(want, ", ") })
-	faults.End() // what was sent last is hardly stored by now
+	faults.End() // the last messages are hardly stored by now
 	_ = r.stop()
 
 	receiver.setDown(true)

@@ -130,7 +130,7 @@ func TestARepositoryIsKeptApplied(t *testing.T) {
 	r.wantDeployed("it prunes nothing that another one created", "api=api:1 web=web:1")
 }
 
-// personSets takes the image of the deployment over.
+// personSets lets a person take over the image of the deployment.
 func (r *running) personSets(t *testing.T) {
 	t.Helper()
 	object := manifestOf(api.Ref{Kind: api.KindDeployment, Scope: "shop", Name: "web"}, nil)

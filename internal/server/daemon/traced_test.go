@@ -77,7 +77,7 @@ func TestOneTraceLeadsFromTheRequestToTheContainer(t *testing.T) {
 		release + " > reconcile task > runtime.create": 2,
 		release + " > reconcile task > runtime.start":  2,
 	} {
-		// A commit that lost a race is repeated, what is done to a container is not.
+		// A commit that lost a race is repeated; an effect on a container is not.
 		if got[want] < times || strings.Contains(want, "runtime.") && got[want] != times {
 			t.Errorf("%d times %q, want %d; there are:\n  %s", got[want], want, times,
 				strings.Join(slices.Sorted(maps.Keys(got)), "\n  "))
@@ -102,7 +102,7 @@ func TestOneTraceLeadsFromTheRequestToTheContainer(t *testing.T) {
 	}
 }
 
-// What finds nothing to do has no span: neither reads and resyncs, nor what happens long after the change.
+// Work without an effect has no span: neither reads and resyncs, nor events long after the change.
 func TestWorkWithoutEffectHasNoSpan(t *testing.T) {
 	recorder := tracetest.NewSpanRecorder()
 	m := newMachine(t)

@@ -60,7 +60,7 @@ func heartbeatOf(m *machine) records.Heartbeat {
 	return records.HeartbeatOf(read.Value)
 }
 
-// lifeOf returns when a server was started that runs; zero if none of that name does.
+// lifeOf returns the start time of a running server; zero if none of that name runs.
 func lifeOf(m *machine, name string) time.Time {
 	read, err := m.store.Get(context.Background(), records.ServerKey(name))
 	if err != nil {

@@ -111,7 +111,7 @@ func (s *several) isReady(name string) {
 	})
 }
 
-// restartContainers starts what ran on a recorded machine.
+// restartContainers starts the containers that ran on a recorded machine.
 func (s *several) restartContainers(name string) int {
 	m := s.machines[name]
 	var ran []runtime.ContainerSpec
@@ -137,7 +137,7 @@ func (s *several) mutations() (n int) {
 	return n
 }
 
-// load are callers who read and write. Each write has a key of its own, so that one that is lost can be seen.
+// load are callers that read and write. Each write has a key of its own, so that a lost one can be detected.
 type load struct {
 	reads, writes calls
 	acknowledged  [3]map[string]bool
@@ -247,7 +247,7 @@ func (s *several) intact(name string, before recorded) {
 	}
 }
 
-// recordThree runs three servers of this version with objects of several kinds, and packs what they leave.
+// recordThree runs three servers of this version with objects of several kinds, and packs their roots.
 func recordThree(t *testing.T, folder string) {
 	s := newSeveral(t, members...)
 	for i, name := range members {
@@ -279,7 +279,7 @@ func recordThree(t *testing.T, folder string) {
 		write(t, filepath.Join(m.root, recordedContainers), ran)
 		write(t, filepath.Join(m.root, recordedObjects), said)
 		if err := s.running[name].stop(); err != nil {
-			t.Log(err) // the last ones have no quorum to say farewell to
+			t.Log(err) // the last servers have no quorum to deregister with
 		}
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {

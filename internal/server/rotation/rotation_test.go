@@ -29,8 +29,8 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// world is a store with some servers, whose clock a test sets. Each step is one look of one server: a server that dies
-// between two is one that is opened again.
+// world is a store with some servers, whose clock a test sets. Each step is one check by one server: a server that
+// crashes between two steps is one that is opened again.
 type world struct {
 	t       *testing.T
 	store   *memory.Store

@@ -136,7 +136,7 @@ func TestCrashBetweenTheMoves(t *testing.T) {
 		if err := site.release(); err != nil {
 			t.Fatal(err)
 		}
-		for i := range done { // what a server, or the restore, had done before it was killed
+		for i := range done { // the state that the killed server, or restore, left
 			move, from, to := moves[i/2], filepath.Join(root, moves[i/2]), filepath.Join(aside, moves[i/2])
 			if i%2 == 1 {
 				from, to = staged(root, move), filepath.Join(root, move)
@@ -145,7 +145,7 @@ func TestCrashBetweenTheMoves(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for range 2 { // a server that starts, and one more
+		for range 2 { // a server starts twice
 			if err := errors.Join(CheckRoot(root), Finish(root, slog.New(slog.DiscardHandler))); err != nil {
 				t.Fatalf("after %d moves: %v", done, err)
 			}

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 
 const cluster = "c0ffee00c0ffee00"
 
-// source is a root whose server is stopped, and a backup of it.
+// source is the root of a stopped server, and a backup of it.
 type source struct {
 	entries  map[string]string
 	revision int64
@@ -55,7 +55,7 @@ func openStore(t *testing.T, dir string) *etcd.Store {
 	return s
 }
 
-// newSource makes a store with an asset of the file "hello", and what a server has beside it.
+// newSource makes a store with an asset of the file "hello", and the other files of a server.
 func newSource(t *testing.T) source {
 	t.Helper()
 	root := t.TempDir()
@@ -133,7 +133,7 @@ func (s source) file(t *testing.T) []byte {
 	return out.Bytes()
 }
 
-// without returns the source without a part, or with another content of it.
+// with returns the source with a part replaced, or removed if content is nil.
 func (s source) with(name string, content *string) source {
 	old := s.parts
 	s.parts = nil
