@@ -18,7 +18,7 @@ import (
 	"tend.dev/tend/internal/store/etcd"
 )
 
-// child runs this test binary in another role, for what a test process doesn't survive.
+// child runs this test binary in another role, for cases that a test process doesn't survive.
 func child(role string) bool {
 	roles := map[string]func(o etcd.Options) error{
 		"commit": childCommits, "idle": childIdles, "bare": childIsBare, "fill": childFills, "surrender": childSurrenders,
@@ -82,7 +82,7 @@ func childFills(o etcd.Options) error {
 	}
 }
 
-// childSurrenders makes etcd give up, and prints the errors that its users get.
+// childSurrenders makes etcd give up, and prints the errors of the store's callers.
 func childSurrenders(o etcd.Options) error {
 	ctx := context.Background()
 	fatal := make(chan error, 2)
@@ -166,7 +166,7 @@ func start(tb testing.TB, role, dir string, env ...string) process {
 	return process{cmd, stdin, bufio.NewScanner(stdout)}
 }
 
-// rest returns what the child prints until it ends.
+// rest returns the child's output until it ends.
 func (p process) rest() []string {
 	var all []string
 	for p.lines.Scan() {

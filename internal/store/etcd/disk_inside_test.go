@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A member that can't be opened for lack of space says what to do; any other error isn't taken for that.
+// The error of a member that can't be opened for lack of space names the next step; other errors aren't mistaken for
+// it.
 func TestAStoreThatFindsNoSpaceNamesItsCure(t *testing.T) {
 	d := disk{Options{DataDir: t.TempDir()}}
 	if err := os.WriteFile(d.ballast(), []byte("x"), 0o600); err != nil {

@@ -207,7 +207,7 @@ func TestCloseEndsWatchesAndEveryCall(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// Close waited for it: its batches were not read, and it is over all the same.
+	// Close waited for the watch: it ended although its batches were not read.
 	if batch, open := <-unread.Batches(); open || !errors.Is(unread.Err(), store.ErrClosed) {
 		t.Errorf("watch: %v, %v; want ErrClosed", batch, unread.Err())
 	}

@@ -33,14 +33,14 @@ func (s *Store) RaiseAlarm(ctx context.Context) error {
 	return err
 }
 
-// ForgetLastPacking lets the next attempt happen at once, as if packEvery had passed.
+// ForgetLastPacking permits the next attempt at once, as if packEvery had passed.
 func (s *Store) ForgetLastPacking() {
 	s.packing.mu.Lock()
 	defer s.packing.mu.Unlock()
 	s.packing.notBefore = time.Time{}
 }
 
-// GiveUp has etcd log what it logs before it ends the process.
+// GiveUp makes etcd log its final line before it would end the process.
 func (s *Store) GiveUp(message string) { go s.logger().Fatal(message) }
 
 // FreeDisk returns how much room the disk of a folder has.

@@ -59,7 +59,7 @@ func TestExternalContract(t *testing.T) {
 // TestExternalContractWithoutPrefix: each case has all keys of an etcd of its own, over a plain connection.
 func TestExternalContractWithoutPrefix(t *testing.T) {
 	if race.Few > 1 {
-		return // to start half a hundred of them takes minutes, and nothing runs that does not run in the test above
+		return // starting fifty of them takes minutes, and runs no code that the test above doesn't
 	}
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) store.Store {

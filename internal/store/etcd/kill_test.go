@@ -15,7 +15,7 @@ func TestKilledInTheMiddleOfCommits(t *testing.T) {
 	t.Parallel()
 	dir, tmp := longDir(t), t.TempDir()
 	acknowledged := map[string]bool{}
-	for _, after := range []int{1, 120, 333} { // each run starts on what the last one left
+	for _, after := range []int{1, 120, 333} { // each run continues with the files of the last one
 		p := start(t, "commit", dir, "TMPDIR="+tmp)
 		for range after {
 			if !p.lines.Scan() {
@@ -26,7 +26,7 @@ func TestKilledInTheMiddleOfCommits(t *testing.T) {
 		if err := p.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range p.rest() { // what it printed before it died counts
+		for _, name := range p.rest() { // everything that it printed before it died counts
 			acknowledged[name] = true
 		}
 		_ = p.Wait() // killed
@@ -38,7 +38,7 @@ func TestKilledInTheMiddleOfCommits(t *testing.T) {
 	}
 }
 
-// mustHoldAll opens what a killed process left: every acknowledged pair is there, and no half of one.
+// mustHoldAll opens the files of a killed process: every acknowledged pair is in the store, and no half of one.
 func mustHoldAll(t *testing.T, dir string, acknowledged map[string]bool) {
 	t.Helper()
 	s := open(t, etcd.Options{DataDir: dir})

@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/store/storetest"
 )
 
-// settled is the time after its vote when a member takes the lead over: until then a leader that stops tries for
-// seconds to hand over to it.
+// settled is the time after its vote in which a member becomes able to take over the lead: until then a leader that
+// stops tries for seconds to hand over to it.
 const settled = 1500 * time.Millisecond
 
 // TestContractOfSeveral: two members keep the contract of a store as one does. Each case has a pair of its own, which

@@ -68,8 +68,7 @@ func (s *servers) start(name string, members map[string]string) *etcd.Store {
 	return opened
 }
 
-// join adds a member through another one, starts it, and has it get its vote. Before that it calls the functions with
-// it.
+// join adds a member by another one, starts it, and gives it its vote. Before the vote it calls the functions.
 func (s *servers) join(by *etcd.Store, name string, asLearner ...func(*etcd.Store)) *etcd.Store {
 	s.t.Helper()
 	eventually(s.t, "add "+name, func() error { return add(s.t.Context(), by, s.urls[name]) })
@@ -93,7 +92,7 @@ func (s *servers) join(by *etcd.Store, name string, asLearner ...func(*etcd.Stor
 	return started
 }
 
-// add adds a member that has never been one.
+// add adds a new member.
 func add(ctx context.Context, by *etcd.Store, url string) error {
 	return by.AddMember(ctx, url, func([]etcd.Member) (bool, error) { return true, nil })
 }

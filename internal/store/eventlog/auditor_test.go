@@ -20,7 +20,7 @@ import (
 	"tend.dev/tend/internal/test/race"
 )
 
-// unsure applies each commit and answers the first that it doesn't know.
+// unsure applies each commit, but answers the first one with an unknown outcome.
 type unsure struct {
 	store.Store
 	left atomic.Int32

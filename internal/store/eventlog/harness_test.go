@@ -20,7 +20,7 @@ const source = "/tend/clusters/test"
 // patience is the time for which a test waits for what must happen.
 const patience = time.Minute
 
-// backends are the stores that the log works on; etcd is one of them where the race detector doesn't watch.
+// backends are the stores that the log is tested on; etcd only without the race detector.
 var backends = map[string]func(t testing.TB) store.Store{
 	"memory": func(testing.TB) store.Store { return memory.New() },
 }
@@ -33,7 +33,7 @@ type world struct {
 	*peer
 }
 
-// peer holds what one server has of the log.
+// peer is one server's copy of the log.
 type peer struct {
 	view     *view.View
 	log      *eventlog.Log
@@ -78,7 +78,7 @@ func object(ref api.Ref, generation int64, spec string) api.Object {
 		Metadata: api.Metadata{UID: "u-" + ref.Name, Generation: generation}}
 }
 
-// put writes an object on the condition that it is as the view shows it.
+// put writes an object on the condition that it hasn't changed since the view's snapshot.
 func (w *world) put(o api.Object) int64 {
 	w.t.Helper()
 	key := records.ObjectKey(o.Ref())

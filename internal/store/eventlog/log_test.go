@@ -87,7 +87,7 @@ func refusedLeavesNone(t *testing.T, w *world) {
 	}
 }
 
-// onceAndInOrder compares the log with a plain record of what was committed.
+// onceAndInOrder compares the log with a plain record of the commits.
 func onceAndInOrder(t *testing.T, w *world) {
 	var want []string
 	for i := range 60 {
@@ -235,8 +235,8 @@ type countOnly struct{}
 
 func (countOnly) Commit(context.Context, store.Txn) (int64, error) { return 1, nil }
 
-// readsOld commits through a recorder that knows nothing of the store, and one whose snapshot is older than the
-// commit's condition.
+// readsOld commits through a recorder without a snapshot, and through one whose snapshot is older than the commit's
+// condition.
 func readsOld(t *testing.T, w *world) {
 	key := records.ObjectKey(web)
 	newest := w.put(object(web, 1, `{"replicas":1}`))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The calls that may wait are thousands, and mostly none does: their room is that of pointers.
+// Thousands of calls may wait, but mostly none does: the queue holds pointers.
 func TestAnAuditorAtRestIsSmall(t *testing.T) {
 	waiting := NewAuditor(nil, nil, nil, nil).waiting
 	if size := cap(waiting) * int(reflect.TypeOf(waiting).Elem().Size()); size > 64<<10 {

@@ -27,7 +27,7 @@ func TestWhoIsAskedHasTheRuntime(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		reason  string
-		runtime string // that is asked for
+		runtime string // the requested runtime
 		answers []api.ImageStatus
 		asked   []string
 		present bool

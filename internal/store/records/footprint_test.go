@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// answers reads what the footprint is of, and returns the answers: keys and revisions.
+// answers repeats the reads of a footprint, and returns the answers: keys and revisions.
 func answers(s records.Snapshot, reads []string) string {
 	out := ""
 	for _, read := range reads {

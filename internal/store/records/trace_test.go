@@ -18,7 +18,7 @@ func (k *keeping) Commit(_ context.Context, txn store.Txn) (int64, error) {
 	return 1, nil
 }
 
-// A trace is written with objects, tasks and image requests, and without one what they had of an earlier write is gone.
+// A write sets the trace of objects, tasks and image requests; a write without a trace removes an earlier one.
 func TestTraceIsThatOfTheWrite(t *testing.T) {
 	ref := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 	old, next := &api.Trace{Parent: "old", At: time.Unix(1, 0)}, &api.Trace{Parent: "next", At: time.Unix(2, 0)}

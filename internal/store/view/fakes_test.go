@@ -122,7 +122,7 @@ func start(t scope, s store.Store, o view.Options) *view.View {
 	return v
 }
 
-// scope is a test, or one draw of a property.
+// scope is a test, or one draw of a property test.
 type scope interface {
 	Helper()
 	Errorf(format string, args ...any)
