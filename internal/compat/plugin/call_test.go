@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Whatever a plugin does, the caller learns what and what to do, and gets no answer of it.
+// Whatever a plugin does wrong, the caller gets the cause and the next step, and no answer of the plugin.
 func TestBadPlugins(t *testing.T) {
 	cases := map[string]struct {
 		reason, body string
@@ -75,8 +75,8 @@ func TestHangingPlugin(t *testing.T) {
 	ends(t, filepath.Join(r.opts.Dir, "p", "child"))
 }
 
-// What leaves the process group, as daemons do, is ended all the same: with the program that started it, and where it
-// holds the pipes of one that has ended.
+// Processes that leave the process group, as daemons do, are ended all the same: with the program that started them,
+// also if they hold the pipes of one that has ended.
 func TestDaemonsOfAPlugin(t *testing.T) {
 	for name, c := range map[string]struct {
 		body string
@@ -87,7 +87,7 @@ func TestDaemonsOfAPlugin(t *testing.T) {
 	} {
 		r := open(t, map[string]string{"p/bin/go*": script(c.body)}, func(o *Options) {
 			if c.want == "" {
-				o.Timeout = 3 * time.Second // the shell has to come as far as its child
+				o.Timeout = 3 * time.Second // the shell must get as far as starting its child
 			}
 		})
 		answer, err := r.must(t, "p").Dispatch(t.Context(), "p", "go", nil, nil)
@@ -126,7 +126,7 @@ func alive(pid string) bool {
 	return !strings.HasPrefix(rest, "Z")
 }
 
-// A child that is left behind and holds the pipes delays no one; one that is asked to leave does.
+// A child that holds the pipes after its program's end delays no one; a cancelled call ends it.
 func TestLeftBehindAndCancelled(t *testing.T) {
 	r := open(t, map[string]string{"p/bin/leave*": script("sleep 1000 &\necho left"), "p/bin/hang*": script("sleep 1000")})
 	answer, err := r.must(t, "p").Dispatch(t.Context(), "p", "leave", nil, nil)

@@ -35,7 +35,7 @@ func TestInstallFromAWorktree(t *testing.T) {
 	left(t, r)
 }
 
-// A clone that grows without end is ended by us: git has no bound of its own.
+// A clone that grows without end is stopped by Tend: git has no limit of its own.
 func TestCloneIsBounded(t *testing.T) {
 	r := open(t, map[string]string{"p/bin/say*": script("echo here")})
 	r.opts.Git = filepath.Join(lay(t, t.TempDir(), map[string]string{"git*": script(`for into; do :; done

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// simple returns the files of a plugin that says its version.
+// simple returns the files of a plugin that prints its version.
 func simple(name, version string, more ...string) map[string]string {
 	files := map[string]string{"plugin.yml": "name: " + name + "\nversion: " + version + "\n",
 		"bin/say": script("echo " + version)}
@@ -35,7 +35,7 @@ func says(t *testing.T, r *Root, name string) string {
 	return strings.TrimSpace(answer.Message)
 }
 
-// left returns what lies in the root beside plugins: nothing, whatever happened.
+// left fails if the root holds anything besides plugins.
 func left(t *testing.T, r *Root) {
 	t.Helper()
 	entries, _ := os.ReadDir(r.opts.Dir)
@@ -238,7 +238,7 @@ func TestInstallRefuses(t *testing.T) {
 	left(t, r)
 }
 
-// A hook that fails leaves what was there before, and one that works sees its folder as its home.
+// A failing hook restores the earlier installation, and a hook runs in the plugin's final folder.
 func TestHooks(t *testing.T) {
 	r := open(t, nil)
 	good := lay(t, t.TempDir(), simple("p", "1", "install", script(`echo "$1 $HOME $TMPDIR $PWD" > hooked`), "uninstall",
@@ -274,8 +274,8 @@ func TestHooks(t *testing.T) {
 	left(t, r)
 }
 
-// A crash leaves a folder that is being fetched, or one whose successor's hook did not end: the next start puts it
-// right.
+// A crash leaves a folder that is being fetched, or one whose new version's hook did not end: the next start repairs
+// that.
 func TestCrashes(t *testing.T) {
 	for name, c := range map[string]struct {
 		files map[string]string
@@ -302,7 +302,7 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// A crash in the hook of a plugin that was not there before leaves none: it was never installed.
+// A crash in the first hook of a new plugin leaves no plugin: it was never installed.
 func TestCrashInTheFirstHook(t *testing.T) {
 	r := open(t, map[string]string{"p/bin/say*": script("echo half"), "p/" + installedBy: `{"pending":"x"}`,
 		"q/bin/say*": script("echo other")})

@@ -67,7 +67,7 @@ func TestFind(t *testing.T) {
 	wantReason(t, err, NoCommand, `no command "b"`)
 }
 
-// A plugin finds the variables it knows under both names, and nothing of the server's own.
+// A plugin finds its variables under both names, and none of the server's own.
 func TestEnvironment(t *testing.T) {
 	r := open(t, map[string]string{
 		"p/plugin.yml": "name: p\nenv: {MINE: yes, VOODU_NODE: lie}\n", "p/bin/env*": script("env; pwd; cat"),
@@ -102,8 +102,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// What plugin.yml sets is the author's: a caller, which may be a container, sets none of it. The plugin says what it
-// saw.
+// A caller, which may be a container, can't override the variables that plugin.yml sets. The plugin prints what it got.
 func TestCallersSetNoVariableOfThePlugin(t *testing.T) {
 	r := open(t,
 		map[string]string{"p/plugin.yml": "name: p\nenv: {PATH: '/usr/bin:/bin', MINE: author, VOODU_MODE: author}\n",

@@ -59,7 +59,7 @@ func TestCallsWithinACall(t *testing.T) {
 		turns.must(t, Origin{Caller: string(rune('a' + i/maxOfOne))}, "r")
 	}
 	turns.end(first)
-	turns.must(t, within, "q") // what it was within has ended: it is a call like others, and there is a place
+	turns.must(t, within, "q") // the outer call has ended: this is a top-level call, and there is a place
 }
 
 // A caller gets at most a part of the places, and the error of a call that waits too long says what it waited for.
@@ -96,7 +96,7 @@ func TestTurnsAreWaitedFor(t *testing.T) {
 	})
 }
 
-// A plugin is replaced and removed between its calls: what runs ends first, what comes meanwhile waits.
+// A plugin is replaced and removed between its calls: running calls end first, and new ones wait.
 func TestRemoveWaitsForCalls(t *testing.T) {
 	r := open(t, map[string]string{"p/bin/go*": script("cat go; echo on"), "p/go": "first "})
 	p := r.must(t, "p")
@@ -155,7 +155,7 @@ func TestChangesFromWithin(t *testing.T) {
 	left(t, r)
 }
 
-// Two installations at once come one after the other; one that leaves doesn't wait on.
+// Two concurrent installations run one after the other; one whose caller leaves stops waiting.
 func TestInstallationsAtOnce(t *testing.T) {
 	r := open(t, nil)
 	var wait sync.WaitGroup

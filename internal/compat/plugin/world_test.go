@@ -55,7 +55,7 @@ func (r *Root) must(t *testing.T, name string) *Plugin {
 
 func script(body string) string { return "#!/bin/sh\n" + body + "\n" }
 
-// wantReason asserts what went wrong, and that the error says what to do.
+// wantReason asserts the reason of an error, and that it has a next step.
 func wantReason(t *testing.T, err error, want Reason, part string) {
 	t.Helper()
 	var fault *Error

@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/control/verbs"
 )
 
-// What a macro stands for and is built from source needs a tree: without it nothing is done and the answer says of
-// what; named in the macro's stamps it is the object's.
+// An object of a macro that is built from source needs a tree. Without it nothing is done, and the answer names the
+// object; a tree in the macro's stamps becomes the object's.
 func TestMacroBuiltFromSource(t *testing.T) {
 	w := newWorld(t, map[string]string{"kv/bin/expand": answers(`{"manifests":[
 	  {"kind":"deployment","name":"web","spec":{"build":{"context":"src","args":{"A":"1"}}}},{"kind":"deployment","name":"db","spec":{"image":"a:1"}}],

@@ -81,7 +81,8 @@ func (l *listening) SetConfig(
 	return l.Verbs.SetConfig(ctx, bucket, change)
 }
 
-// skip_restart changes config quietly; what expand asks for is always quiet, for it is about to be applied.
+// skip_restart changes config without restarts; the config actions of expand never restart anything, since the apply
+// follows.
 func TestSkipRestart(t *testing.T) {
 	loud, quiet := `{"type":"config_set","scope":"prod","name":"cache","kv":{"A":"1"}}`,
 		`{"type":"config_set","scope":"prod","name":"cache","kv":{"B":"1"},"skip_restart":true}`
@@ -101,7 +102,7 @@ func TestSkipRestart(t *testing.T) {
 	}
 }
 
-// The first action that fails ends it, and says what was done before.
+// The first failing action ends the command, and the error lists the actions done before.
 func TestActionFails(t *testing.T) {
 	w := newWorld(t, map[string]string{"kv/bin/go": answers(`{"actions":[
 	  {"type":"config_set","scope":"prod","name":"web","kv":{"A":"1"}},
@@ -118,7 +119,7 @@ func TestActionFails(t *testing.T) {
 	}
 }
 
-// A caller that may access one scope alone gets nothing done in another.
+// A caller that may only access one scope can't change another.
 func TestWithin(t *testing.T) {
 	w := newWorld(t,
 		map[string]string{"kv/bin/go": answers(`{"actions":[{"type":"config_set","scope":"prod","name":"a","kv":{"A":"1"}},{"type":"config_set","scope":"other","name":"a","kv":{"A":"1"}}]}`)})

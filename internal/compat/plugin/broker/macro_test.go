@@ -119,7 +119,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// What one macro's actions will have done, the next macro's plugin sees, in a dry run too.
+// The next macro's plugin sees the changes that earlier macros' actions will make, in a dry run too.
 func TestPendingConfig(t *testing.T) {
 	w := newWorld(t, map[string]string{
 		"one/bin/expand": answers(`{"manifests":[{"kind":"deployment","name":"a","spec":{"image":"a:1"}}],"actions":[{"type":"config_set","scope":"prod","name":"two","kv":{"FROM":"one"}}]}`),
@@ -133,7 +133,7 @@ func TestPendingConfig(t *testing.T) {
 	}
 }
 
-// A macro says which plugin it needs; a real apply installs it, a dry run never.
+// A macro names the plugin that it needs; a real apply installs it, a dry run never does.
 func TestPluginOfAMacro(t *testing.T) {
 	w := newWorld(t, nil)
 	source := func(version string) string {
@@ -225,7 +225,7 @@ func TestUnknownFieldsReachThePlugin(t *testing.T) {
 	}
 }
 
-// Prune takes what a macro doesn't stand for any more.
+// Prune removes objects that a macro no longer expands to.
 func TestMacroPrune(t *testing.T) {
 	w := newWorld(t, map[string]string{"kv/bin/expand": answers(twoAndActions)})
 	opts := verbs.ApplyOptions{Set: "s", Prune: true}

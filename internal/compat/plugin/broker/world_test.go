@@ -109,7 +109,7 @@ func (w *world) settle(revision int64) {
 	}
 }
 
-// stored returns everything that is stored: its keys, and what was written last.
+// stored returns the keys of everything stored, with the revision of the last write.
 func (w *world) stored() map[string]int64 {
 	w.Helper()
 	out := map[string]int64{}
