@@ -90,7 +90,7 @@ func TestCallbacksFollowTheirAddress(t *testing.T) {
 	}
 }
 
-// A container that opens connections and sends nothing takes none from the others.
+// A container that opens connections and sends nothing leaves room for the others.
 func TestOneContainerLeavesConnections(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -14,14 +14,14 @@ func TestMayAsk(t *testing.T) {
 	const unknown, hosts = "is not known here as node", "serves no ingresses"
 	for _, test := range []struct {
 		machine authority.Machine
-		every   bool // a port of every node leads to what it asks for
+		every   bool // a port of every node leads to the target
 		want    string
 	}{
 		{authority.Machine{Node: "edge", UID: "e"}, false, ""},
 		{authority.Machine{Node: "edge", UID: "e"}, true, ""},
 		{authority.Machine{Node: "worker", UID: "w"}, false, hosts},
 		{authority.Machine{Node: "worker", UID: "w"}, true, ""},
-		{authority.Machine{Node: "edge", UID: "w"}, true, unknown}, // it has the name, and is another machine
+		{authority.Machine{Node: "edge", UID: "w"}, true, unknown}, // another machine with the same name
 		{authority.Machine{Node: "gone", UID: "g"}, true, unknown},
 		{authority.Machine{}, true, unknown},
 	} {

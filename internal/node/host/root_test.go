@@ -105,7 +105,7 @@ func TestARootInAProject(t *testing.T) {
 	}
 }
 
-// tracked returns what git would add of a folder.
+// tracked returns the files of a folder that git would add.
 func tracked(t *testing.T, folder string) string {
 	t.Helper()
 	run := func(args ...string) string {

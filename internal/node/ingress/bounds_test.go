@@ -182,14 +182,14 @@ func TestPlacesAtAListener(t *testing.T) {
 		}
 	}))
 	for _, idles := range []string{plainGet, "POST / HTTP/1.1\r\nHost: shop.org\r\nContent-Length: 1\r\n\r\nx"} {
-		for n := range 3 { // each takes a place that another idles in; a client alone may hold one of the two
+		for n := range 3 { // each takes the place of an idle connection; a single client may hold one of the two
 			_, reader := f.dialFrom(fmt.Sprintf("127.0.0.%d", n+1), idles)
 			if response, _ := f.read(reader, "GET"); response.StatusCode != 200 {
 				t.Fatal(response.Status)
 			}
 		}
 	}
-	for n := range 2 { // of two clients: one alone may hold half of the places
+	for n := range 2 { // two clients, since one may only hold half of the places
 		f.dialFrom(fmt.Sprintf("127.0.0.%d", n+1), strings.Replace(plainGet, "/", "/slow", 1))
 		<-inside
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// visit makes a request on a connection of its own, like a client that keeps none.
+// visit makes a request on a new connection.
 func (f *front) visit() string {
 	f.Helper()
 	_, reader := f.dial("GET / HTTP/1.1\r\nHost: shop.org\r\nConnection: close\r\n\r\n")
@@ -57,7 +57,7 @@ func TestPodsTakeTurns(t *testing.T) {
 	}
 }
 
-// closing returns a pod that takes each connection, waits for a request, and answers none.
+// closing returns a pod that accepts each connection, waits for a request, and closes without an answer.
 func closing(t *testing.T) (Pod, *atomic.Int64) {
 	conns := new(atomic.Int64)
 	return script(t, func(conn net.Conn) {

@@ -179,7 +179,7 @@ func TestRequestsTakenBack(t *testing.T) {
 			err = framer.WriteRSTStream(id, http2.ErrCodeCancel)
 		}
 		if err != nil {
-			break // the server had enough of it
+			break // the server stopped reading
 		}
 	}
 	if response, _ := f.do("GET", "/", nil); response.StatusCode != 200 {

@@ -87,7 +87,7 @@ func (g *gate) dial() net.Conn {
 	return conn
 }
 
-// ask returns what is answered to a line, over a connection of its own.
+// ask sends a line over a new connection, and returns the answer.
 func (g *gate) ask(line string) string {
 	g.Helper()
 	answer, err := askOver(g.dial(), line)
@@ -273,7 +273,7 @@ func TestAPortIsDrained(t *testing.T) {
 			if err := g.Drained(t.Context(), "old"); err != nil {
 				t.Error(err)
 			}
-			if protocol == "udp" { // the client itself knows no connection
+			if protocol == "udp" { // a UDP client has no connection
 				if got, err := askOver(conn, "y"); strings.TrimSpace(got) != "next got y" {
 					t.Errorf("%q, %v", got, err)
 				}
@@ -332,7 +332,7 @@ func TestPodsLearnWhereItComesFrom(t *testing.T) {
 			conn := g.dial()
 			asks := 1
 			if protocol == "udp" {
-				asks = 2 // each datagram says it
+				asks = 2 // each datagram names the client's address
 			}
 			for range asks {
 				want := fmt.Sprintf("%s to %s: hello\n", conn.LocalAddr(), conn.RemoteAddr())

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// listeners runs listeners until the test ends. It returns them and a function that waits for a state of the plain one.
+// listeners runs listeners until the test ends. It returns them, and a function that waits until the plain one is in a
+// given state.
 func listeners(
 	t testing.TB, opts ListenOptions,
 ) (*Listeners, func(what string, holds func(plain ListenerState) bool) ListenerState) {

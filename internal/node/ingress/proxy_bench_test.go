@@ -71,8 +71,7 @@ func BenchmarkAcross(b *testing.B) {
 	b.ReportMetric(took[1].Seconds()/took[0].Seconds(), "x-direct")
 }
 
-// BenchmarkPort compares an exchange over a connection that a port leads to a pod with one over a connection to the pod
-// itself, in one run.
+// BenchmarkPort compares an exchange through a port to a pod with one over a connection to the pod itself, in one run.
 func BenchmarkPort(b *testing.B) {
 	pod := parrot(b)
 	at := api.Listen{IP: netip.MustParseAddr("127.0.0.1"), Protocol: "tcp"}

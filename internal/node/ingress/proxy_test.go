@@ -94,7 +94,7 @@ func TestHeadersThatAPodGets(t *testing.T) {
 	p := podOf(t, "p", func(_ http.ResponseWriter, r *http.Request) { got, path, host = r.Header, r.RequestURI, r.Host })
 	f.Update([]Route{{Ingress: shop, Host: "shop.org", Path: "/api", Strip: true, Pods: []Pod{p}}})
 	f.do("GET", "/api/a%2Fb?q=1", nil, func(r *http.Request) {
-		r.Header.Set("X-Forwarded-For", "6.6.6.6") // what a client says of itself
+		r.Header.Set("X-Forwarded-For", "6.6.6.6") // headers that a client forges
 		r.Header.Set("X-Real-IP", "6.6.6.6")
 		r.Header.Set("Forwarded", "for=6.6.6.6")
 		r.Header["X_Forwarded_For"], r.Header["x-REAL_ip"] = []string{"6.6.6.6"}, []string{"6.6.6.6"}

@@ -32,7 +32,7 @@ type across struct {
 type far struct {
 	address string
 	relayed Relayed           // with the certificate of this node
-	pods    map[string]string // by task; not to be written to once the relay is asked
+	pods    map[string]string // by task; not written to once the relay is used
 	opened  atomic.Int64      // connections to pods
 }
 
@@ -90,7 +90,7 @@ func newFar(t testing.TB, pods ...Pod) *far {
 	return a
 }
 
-// pod is one that the other node has, or had.
+// pod is a present or former pod of the other node.
 func (a *far) pod(name string) Pod {
 	return Pod{Name: name, Address: a.address, Via: relay.Target{Node: "there", Task: name, Port: 80}}
 }

@@ -34,7 +34,7 @@ type server struct {
 	token  string
 	secret join.Secret
 	url    string
-	// removed: the server takes no machine for a node any more.
+	// removed: the server no longer accepts any machine as a node.
 	removed atomic.Bool
 	// renewals counts the requests for another certificate.
 	renewals atomic.Int64
@@ -129,7 +129,7 @@ func TestJoinOfABusyServer(t *testing.T) {
 		o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(ctx, network, address)
 			if dials.Add(1) <= c.cut && err == nil {
-				_ = conn.(*net.TCPConn).CloseWrite() // to the server, this machine is gone
+				_ = conn.(*net.TCPConn).CloseWrite() // to the server, the client has disconnected
 			}
 			return conn, err
 		}
@@ -140,7 +140,7 @@ func TestJoinOfABusyServer(t *testing.T) {
 	}
 }
 
-// client returns one that an identity authenticates.
+// client returns an HTTP client with an identity's certificate.
 func client(t *testing.T, i *identity) *http.Client {
 	t.Helper()
 	config, err := authority.NodeTLS(i.membership().Authority, i.certificate, "h2")
@@ -191,7 +191,7 @@ func TestJoinOnce(t *testing.T) {
 func TestJoinAgain(t *testing.T) {
 	for name, test := range map[string]struct {
 		removed, other bool // another authority
-		token          bool // one that is valid
+		token          bool // a valid token
 		again          bool
 		want           string
 	}{

@@ -45,7 +45,7 @@ func (m *machine) Apply(_ context.Context, script string) error {
 	return m.refuses
 }
 
-// world holds what a Keeper sees.
+// world is the state that a Keeper reads.
 type world struct {
 	*netpolicy.Keeper
 	machine machine
@@ -234,7 +234,7 @@ func TestKeeperWorksWithoutAServer(t *testing.T) {
 	})
 }
 
-// passes has a running Keeper make another pass, and waits for its end.
+// passes makes a running Keeper run another pass, and waits for its end.
 func (w *world) passes() {
 	w.Notify()
 	<-time.After(time.Second)

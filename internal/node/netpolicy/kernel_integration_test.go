@@ -18,7 +18,7 @@ import (
 	"tend.dev/tend/internal/node/netpolicy"
 )
 
-// The settings with which a machine has the packets of all its bridges filtered.
+// The settings with which a machine filters the packets of all its bridges.
 var everyBridge = []string{"/proc/sys/net/bridge/bridge-nf-call-iptables",
 	"/proc/sys/net/bridge/bridge-nf-call-ip6tables"}
 
@@ -77,7 +77,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// space makes a network namespace, and has the thread be in it.
+// space makes a network namespace, and moves the thread into it.
 func space(t *testing.T) netns.NsHandle {
 	t.Helper()
 	made, err := netns.New()
@@ -115,7 +115,7 @@ func try[T any](t *testing.T, there, back netns.NsHandle, do func() (T, error)) 
 	return do()
 }
 
-// in is try for what must not fail.
+// in is try for operations that must not fail.
 func in[T any](t *testing.T, there, back netns.NsHandle, do func() (T, error)) T {
 	t.Helper()
 	made, err := try(t, there, back, do)

@@ -50,7 +50,7 @@ func TestLookup(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %v: %s", host, text, err, want.found, want.reason)
 		}
 		if host == "both" {
-			want.err = ErrRefused // one address that leads here is enough
+			want.err = ErrRefused // a single address of this machine is enough
 		}
 		if err := Allow(t.Context(), host, find); !errors.Is(err, want.err) {
 			t.Errorf("%s: whoever looks it up again is told %v", host, err)

@@ -92,7 +92,7 @@ func TestAnAddressGetsHalf(t *testing.T) {
 	b.open("127.0.0.3")
 	for _, conn := range held {
 		conn.Close()
-		conn.Close() // a second one frees nothing
+		conn.Close() // closing it again frees nothing
 	}
 	b.open("127.0.0.1")
 	b.listener.mu.Lock()
@@ -129,7 +129,7 @@ func TestSlowHeadsMakeWay(t *testing.T) {
 	slow[1].Close()
 	waits := b.open("127.0.0.1")
 	Note(waits, http.StateNew)
-	waits.Close() // it waits no more, and makes way for none
+	waits.Close() // it is closed, so it can't make room for another
 	b.open("127.0.0.1")
 	b.refused("127.0.0.1")
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// hear returns what is logged from now on, until the test ends.
+// hear returns the log from now on, until the test ends.
 func hear(t *testing.T) *bytes.Buffer {
 	t.Helper()
 	var out bytes.Buffer

@@ -77,8 +77,8 @@ func (e *Edge) serves(host string) bool {
 	return plain.Open && secure.Open && known && !state.NotAfter.IsZero()
 }
 
-// client returns a client that connects to the listeners whatever host and port a URL names. It trusts the cluster's
-// own authority.
+// client returns a client that always connects to the listeners, ignoring the URL's host and port. It trusts the
+// cluster's own authority.
 func (e *Edge) client(t *testing.T, storage certmagic.Storage) *http.Client {
 	t.Helper()
 	root, err := certs.Authority{Storage: storage}.Root(t.Context())

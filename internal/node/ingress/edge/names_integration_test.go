@@ -25,8 +25,8 @@ const (
 		updateSecret + "\";\n};\n"
 )
 
-// updated returns a name server that takes dynamic updates of TXT records, if they are signed, and passes them on to
-// the test's DNS server.
+// updated runs a name server that accepts signed dynamic updates of TXT records, and passes them on to the test's DNS
+// server.
 func updated(t *testing.T, p *acmetest.Server) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -65,7 +65,7 @@ func update(ctx context.Context, p *acmetest.Server, records []dns.RR) error {
 	return nil
 }
 
-// zoned returns a resolver before the test's DNS server, which knows of no zones: all is the zone test.
+// zoned runs a resolver in front of the test's DNS server, which doesn't support zones: everything is in the zone test.
 func zoned(t *testing.T, p *acmetest.Server) string {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")

@@ -18,7 +18,7 @@ import (
 	"tend.dev/tend/internal/node/runtime/docker"
 )
 
-// gate stands between a runtime and the engine; while it is closed, the engine is away.
+// gate is a proxy between a runtime and the engine; while it is closed, the engine can't be reached.
 type gate struct {
 	path     string
 	mu       sync.Mutex

@@ -45,7 +45,7 @@ func newEngineBuilding(t *testing.T) *building {
 
 func newBuilding(t *testing.T, builder runtime.Builder) *building {
 	b := &building{T: t, Builder: builder, tag: run + "-" + random() + ":built"}
-	// there is none where the build was to fail
+	// there is no image if the build was meant to fail
 	t.Cleanup(func() { _ = exec.Command("docker", "image", "rm", "-f", b.tag).Run() })
 	return b
 }
@@ -85,7 +85,7 @@ func (b *building) build(ctx context.Context, spec runtime.BuildSpec) (runtime.I
 	})
 }
 
-// made builds an image that has to succeed, and returns what the build said.
+// made builds an image, which must succeed, and returns the build's output.
 func (b *building) made(spec runtime.BuildSpec) string {
 	b.Helper()
 	image, err := b.build(b.Context(), spec)
@@ -99,7 +99,7 @@ func (b *building) made(spec runtime.BuildSpec) string {
 	return said
 }
 
-// files returns the headers and contents of the files in the image, as a container of it has them.
+// files returns the headers and contents of the files in the image, from a container.
 func (b *building) files() (map[string]*tar.Header, map[string]string) {
 	b.Helper()
 	id := dockerCLI(b.T, "create", b.tag, "/server")

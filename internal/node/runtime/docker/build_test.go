@@ -93,7 +93,7 @@ func TestWhoseFaultAFailedBuildIs(t *testing.T) {
 	}
 }
 
-// oldEngine answers as an engine does that builds nothing: it records which builder it was asked for.
+// oldEngine is a fake engine that builds nothing and records the requested builder.
 func oldEngine(t *testing.T, builder string) (host string, asked *string) {
 	asked = new(string)
 	mux := http.NewServeMux()

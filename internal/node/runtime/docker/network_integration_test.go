@@ -39,7 +39,7 @@ func TestPlatformNetworkIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	name := "tendtest-" + random()
 	subnet := netip.MustParsePrefix("10.213.77.0/24")
-	t.Cleanup(func() { _ = exec.Command("docker", "network", "rm", name).Run() }) // gone already where the test went well
+	t.Cleanup(func() { _ = exec.Command("docker", "network", "rm", name).Run() }) // removed already if the test succeeded
 	runtimes := make([]runtime.Runtime, 4)
 	for i := range runtimes {
 		rt, err := docker.New(t.Context(), docker.Options{

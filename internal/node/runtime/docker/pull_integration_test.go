@@ -58,7 +58,7 @@ func newShop(t *testing.T) *shop {
 	}
 	s.Runtime = rt
 	t.Cleanup(func() {
-		_ = exec.Command("docker", "image", "rm", s.reference).Run() // there is none where the pull was to fail
+		_ = exec.Command("docker", "image", "rm", s.reference).Run() // there is no image if the pull was meant to fail
 		if err := rt.Close(); err != nil {
 			t.Error(err)
 		}

@@ -56,7 +56,7 @@ func (b *bench) clean() {
 	_ = b.rt.Close()
 }
 
-// reopen does what a restarted server does.
+// reopen opens the runtime again, like a restarted server.
 func (b *bench) reopen() {
 	b.Helper()
 	_ = b.rt.Close()
@@ -174,7 +174,7 @@ func (b *bench) kill(pid int, signal syscall.Signal) {
 	}
 }
 
-// dead reports whether a process is gone, or only waits to be reaped.
+// dead reports whether a process has ended, even if it was not reaped yet.
 func dead(pid int) bool {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err != nil || strings.Contains(string(raw), ") Z ")
