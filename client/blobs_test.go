@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// blobServer keeps what is put, and refuses compressed bodies if so configured.
+// blobServer stores uploads, and refuses compressed bodies if refuses is set.
 func blobServer(t *testing.T, refuses bool) (c *Client, encodings *[]string, kept *[]byte) {
 	t.Helper()
 	encodings, kept = &[]string{}, &[]byte{}

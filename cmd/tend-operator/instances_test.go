@@ -45,7 +45,7 @@ func TestWritesPerInstance(t *testing.T) {
 	}
 }
 
-// BenchmarkInstances has the operator converge 1,000 instances, and then look at each of them again without a write.
+// BenchmarkInstances makes the operator converge 1,000 instances, and then reconcile each again without a write.
 func BenchmarkInstances(b *testing.B) {
 	const count = 1000
 	binary := buildOperator(b)
@@ -97,7 +97,7 @@ type process struct {
 	ended   atomic.Bool
 }
 
-// operate starts an operator as a process of its own, with an agent name by which its writes are known.
+// operate starts an operator as a process of its own, whose user agent identifies its writes.
 func (w *world) operate(binary, name string, more ...string) *process {
 	w.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -103,7 +103,7 @@ func (w *world) each(count int, do func(int) error) {
 	workers.Wait()
 }
 
-// converge plays Flux, which installs each release as soon as it is declared, until as many instances are ready.
+// converge acts as Flux, which installs each release as soon as it is declared, until count instances are ready.
 func (w *world) converge(count int) {
 	w.Helper()
 	releases := w.watch(kindRelease)
@@ -162,8 +162,8 @@ func isReady(instance *unstructured.Unstructured) bool {
 	return false
 }
 
-// install writes what Flux's controllers write of a release that is installed: the status of an OCIRepository, then the
-// release's.
+// install writes the statuses that Flux's controllers write for an installed release: first the OCIRepository's, then
+// the release's.
 func (w *world) install(release *unstructured.Unstructured) error {
 	digest := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte("1.2.3")))
 	if _, helm, _ := unstructured.NestedMap(release.Object, "spec", "chart"); helm {

@@ -1,3 +1,3 @@
 package apiclient
 
-import _ "github.com/oapi-codegen/runtime" // what it generates imports it
+import _ "github.com/oapi-codegen/runtime" // the generated code imports it

@@ -28,7 +28,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// golden are the files that the tests of internal/operator/engine read: the Secrets, and what Helm reads in them.
+// golden is the folder with the files that the tests of internal/operator/engine read: the Secrets, and what Helm reads
+// in them.
 const golden = "../../internal/operator/engine/testdata/helm"
 
 // read returns what Helm reads in a Secret.
@@ -51,11 +52,11 @@ type hook struct {
 	Events   []string `json:"events"`
 }
 
-// releases is the file that tells what Helm reads.
+// releases is the file with the values that Helm reads.
 type releases struct {
 	// Releases are all revisions of all releases.
 	Releases []read `json:"releases"`
-	// Deployed is the Secret of the revision that counts as deployed for Helm, by the release's name. "" for none.
+	// Deployed maps a release's name to the Secret of the revision that Helm counts as deployed, or to "".
 	Deployed map[string]string `json:"deployed"`
 }
 
@@ -118,7 +119,7 @@ func (h *helm) run(broken bool, do func() error) {
 func TestReleaseSecrets(t *testing.T) {
 	made := newHelm(t)
 	made.install("web", "1.0.0", false)
-	made.upgrade("web", "1.1.0", false) // the deployed one
+	made.upgrade("web", "1.1.0", false) // the deployed revision
 	made.upgrade("web", "1.2.0", true)
 	made.install("broken", "1.0.0", true) // never deployed
 	made.install("renewed", "1.0.0", true)

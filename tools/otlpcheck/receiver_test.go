@@ -55,7 +55,7 @@ func free(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// span is a span that arrived, with the process that it is from.
+// span is a received span, with the process that sent it.
 type span struct {
 	ptrace.Span
 	service string

@@ -28,14 +28,14 @@ deployment "prod" "web" {
 }
 `
 
-// caller is the span that the command works in, as a pipeline in CI would say by TRACEPARENT.
+// caller is the parent span of the command, as a CI pipeline passes it by TRACEPARENT.
 const (
 	callerTrace = "4bf92f3577b34da6a3ce929d0e0e4736"
 	callerSpan  = "00f067aa0ba902b7"
 )
 
-// From the command through the server's reconciles to the processes that the agent starts it is one trace, whether the
-// agent is part of the server or a process of its own; it is exported, whole, by the time that everything has ended.
+// The way from the command through the server's reconciles to the processes that the agent starts is one trace, whether
+// the agent is part of the server or a separate process. The whole trace is exported once everything has ended.
 func TestOneTraceFromApplyToTheContainersStart(t *testing.T) {
 	for name, apart := range map[string]bool{"agent in the server": false, "agent of its own": true} {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestOneTraceFromApplyToTheContainersStart(t *testing.T) {
 				deployment + " > " + agent + "/reconcile task > " + agent + "/runtime.create",
 				deployment + " > " + agent + "/reconcile task > " + agent + "/runtime.start",
 			}
-			if apart { // the agent asks the server for the release, as part of the trace
+			if apart { // the agent requests the release from the server, as part of the trace
 				wants = append(wants, deployment+" > "+agent+"/reconcile task > tend-server/node POST release")
 			}
 			for _, want := range wants {
@@ -82,7 +82,7 @@ func TestOneTraceFromApplyToTheContainersStart(t *testing.T) {
 	}
 }
 
-// machine is a server, and where it is apart its agent.
+// machine is a server, and its agent if that is a separate process.
 type machine struct {
 	*testing.T
 	root, file string
@@ -119,7 +119,7 @@ func start(t *testing.T, endpoint string, apart bool) *machine {
 		if join == nil {
 			t.Fatal("tend nodes add prints no command")
 		}
-		// The endpoint by OpenTelemetry's own variable, which counts where the flag is left out.
+		// OpenTelemetry's own variable sets the endpoint if the flag is left out.
 		m.spawn([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + endpoint}, "agent", "--root", filepath.Join(root, "a"),
 			"--runtime", "process",
 			"--ingress-http", "off", "--ingress-https", "off", "--callback-port", "0", "--join", join[1], "--token", join[2])
@@ -166,7 +166,7 @@ func (m *machine) until(what string, holds func() bool) {
 	}
 }
 
-// stop ends the agent and the server, which export what is left.
+// stop ends the agent and the server, which export the remaining spans.
 func (m *machine) stop() {
 	m.Helper()
 	for _, command := range slices.Backward(m.running) {
@@ -178,7 +178,7 @@ func (m *machine) stop() {
 	m.running = nil
 }
 
-// clean ends what a test that failed has left.
+// clean ends the processes that a failed test left.
 func (m *machine) clean() {
 	for _, command := range m.running {
 		_ = command.Process.Kill()

@@ -26,7 +26,7 @@ var parsing = parser.NewParser(parser.Options{})
 // hour.
 type alerting struct {
 	fires, quiet string
-	// summary is part of what the alert says.
+	// summary is a part of the alert's summary.
 	summary string
 }
 
@@ -77,7 +77,7 @@ var alerts = map[string]alerting{
 	"TendNodeDown": {
 		"tend_nodes{instance=\"a\",state=\"down\",availability=\"active\"} 0x100 1x20\ntend_nodes{instance=\"b\",state=\"down\",availability=\"active\"} 0x100 1x20",
 		"tend_nodes{instance=\"a\",state=\"down\",availability=\"active\"} 0x120\ntend_nodes{instance=\"a\",state=\"ready\",availability=\"active\"} 3x120",
-		"1 active nodes are down"}, // as two servers say, of one node
+		"1 active nodes are down"}, // two servers report the same node
 	"TendRolloutPaused": {
 		`tend_rollouts{kind="deployment",phase="paused"} 0x60 1x60`,
 		`tend_rollouts{kind="deployment",phase="progressing"} 1x120`,

@@ -58,11 +58,11 @@ func visit(command *cobra.Command, do func(*cobra.Command)) {
 // macro is a request of the man macros, as a line begins with it.
 var macro = regexp.MustCompile(`(?m)^\.[^\n ]*`)
 
-// known are the requests that cobra's pages are made of: another one means that text was taken for markup.
+// known are the requests in cobra's pages: any other means that text was taken for markup.
 var known = map[string]bool{".nh": true, ".TH": true, ".SH": true, ".SS": true, ".PP": true, ".EX": true, ".EE": true,
 	".IP": true, ".RS": true, ".RE": true}
 
-// faults returns what is wrong with a page.
+// faults returns the faults of a page.
 func faults(text, name string, command *cobra.Command) (out []string) {
 	if !strings.HasPrefix(text, ".nh\n.TH \""+strings.ToUpper(name)+"\" \"1\" \"Jan 1970\" \"Tend v1.2.3\" \"Tend\"\n") {
 		out = append(out, "its head is "+strings.SplitN(text, "\n", 3)[1])

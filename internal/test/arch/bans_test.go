@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// ban keeps a package, or what is below it, to some folders. Tests are free unless strict.
+// ban restricts imports of a package, or of those below it, to some folders. Tests are exempt unless strict is set.
 type ban struct {
 	imported string
 	only     []string
@@ -96,7 +96,7 @@ func bannedImports(all []*source, table []ban) []string {
 	return faults
 }
 
-// foreignImports finds what files below folder import besides the standard library, but for those below except.
+// foreignImports finds imports outside of the standard library in the files below folder, except those below except.
 func foreignImports(all []*source, folder, except string) []string {
 	var faults []string
 	for _, s := range all {

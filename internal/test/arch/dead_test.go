@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// forTests are the folders that no program links, besides those whose name ends in "test" and those that have nothing
-// but tests, each with its reason.
+// forTests are the folders that no program links, with the reason for each, besides those whose name ends in "test" and
+// those that only have tests.
 var forTests = map[string]string{
 	"internal/kinds/toy":           "the smallest kind: tests add it to see that a kind is a folder and a line",
 	"internal/test/race":           "a constant for tests",
@@ -23,9 +23,9 @@ func TestEveryFunctionIsCalled(t *testing.T) { report(t, uncalled(sources(t))) }
 
 func TestEveryPackageIsLinked(t *testing.T) { report(t, unlinkedFolders(sources(t), forTests)) }
 
-// uncalled finds functions of the product that only tests name, or nothing: what a test proves of them says nothing of
-// what runs. Methods are left out, since an interface may call them. Exported functions of api and client are for other
-// programs.
+// uncalled finds functions of the product that only tests use, or nothing: a test of them proves nothing about the
+// product. It skips methods, which an interface may call, and the exported functions of api and client, which are for
+// other programs.
 func uncalled(all []*source) (faults []string) {
 	used := map[string]bool{}
 	for _, s := range all {
@@ -83,7 +83,7 @@ func isForTests(folder string) bool {
 }
 
 // unlinkedFolders finds packages that no program links and that aren't for tests, and entries of the table that a
-// program links or that are gone. The packages of api and client are for other programs too.
+// program links or that don't exist. The packages of api and client are for other programs too.
 func unlinkedFolders(all []*source, table map[string]string) (faults []string) {
 	imports := map[string][]string{}
 	var todo []string
@@ -93,7 +93,7 @@ func unlinkedFolders(all []*source, table map[string]string) (faults []string) {
 		}
 		folder := s.folder()
 		if path.Base(s.name) == "doc.go" && len(s.ast.Decls) == 0 && imports[folder] == nil {
-			continue // a doc.go alone, of a room or of tests, has no code to link
+			continue // a folder with only a doc.go has no code to link
 		}
 		imports[folder] = append(imports[folder], "")
 		if s.ast.Name.Name == "main" {

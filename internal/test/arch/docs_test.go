@@ -67,7 +67,7 @@ func problemFaults(all []*source, pages map[string]bool, index string) (faults [
 }
 
 // problemNames are the values of constants of type Reason in the packages of verbs and plugins, the titles of package
-// api, and what stands beside api.ProblemType as a literal.
+// api, and literals after api.ProblemType.
 func problemNames(s *source, n ast.Node) []string {
 	switch n := n.(type) {
 	case *ast.ValueSpec:
@@ -96,7 +96,7 @@ func literals(values []ast.Expr) (out []string) {
 	return out
 }
 
-// undocumented finds packages without a comment; one of several files has it in doc.go.
+// undocumented finds packages without a package comment. A package of several files must have it in doc.go.
 func undocumented(all []*source) []string {
 	files := map[string]int{}
 	comment := map[string]string{}

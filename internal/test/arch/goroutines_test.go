@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// processes are the packages that server and agent are made of: what they link must outlive a panic.
+// processes are the packages that make up server and agent: everything they link must survive a panic.
 var processes = []string{"internal/server/daemon", "internal/node/host", "internal/node/member"}
 
 // ownGoroutines are packages below them that start goroutines themselves.
@@ -68,7 +68,7 @@ func called(call *ast.CallExpr) string {
 	return ""
 }
 
-// calls reports whether a call is one of a package.
+// calls reports whether a call is one of a package's functions.
 func (s *source) calls(call *ast.CallExpr, pkg string) bool {
 	selector, _ := call.Fun.(*ast.SelectorExpr)
 	base, ok := selector.X.(*ast.Ident)

@@ -59,7 +59,7 @@ func logKeyFaults(all []*source, page string) (faults []string) {
 	return faults
 }
 
-// logKeys returns the keys of a call that logs, or that makes attributes for one.
+// logKeys returns the keys of a call that logs, or that makes attributes for such a call.
 func logKeys(call *ast.CallExpr) []string {
 	switch f := call.Fun.(type) {
 	case *ast.Ident:

@@ -18,8 +18,8 @@ var feeds = map[string]bool{
 	"WithLabelValues": true, "With": true, "GetMetricWith": true, "MustNewConstMetric": true, "NewConstMetric": true,
 }
 
-// unfedMetrics lists the metrics that are kept in a field which no call feeds. A field that holds a function for others
-// to call is fed where it is passed on.
+// unfedMetrics lists the metrics in a field that no call feeds. A field with a function for others to call counts as
+// fed where it is passed on.
 func unfedMetrics(all []*source) (faults []string) {
 	fed := map[string]bool{}
 	for _, s := range all {

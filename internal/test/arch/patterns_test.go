@@ -49,7 +49,7 @@ func withinAny(folder string, roots []string) bool {
 	return false
 }
 
-// wrongPatterns compiles what is compiled at its first use: a fault in it would be found by who uses it.
+// wrongPatterns compiles the lazy patterns: otherwise only their first use would reveal a fault.
 func wrongPatterns(all []*source) []string {
 	var faults []string
 	values := constants(all)

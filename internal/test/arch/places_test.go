@@ -22,7 +22,7 @@ func TestCommentsNameFoldersThatExist(t *testing.T) {
 // core/once/attempt.go.
 var place = regexp.MustCompile(`(?:^|[\s(])((?:internal|core)/[a-z0-9_/]*[a-z0-9_](?:\.go)?)`)
 
-// missingPlaces finds comments that name what is neither in the sources nor there by exists.
+// missingPlaces finds comments that name a place which is neither in the sources nor exists by exists.
 func missingPlaces(all []*source, exists func(name string) bool) (faults []string) {
 	exist := map[string]bool{}
 	for _, s := range all {

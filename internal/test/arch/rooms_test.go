@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// room says what a folder, and what is below it, may import of this module besides itself. Its tests may import more.
+// room lists the imports from this module that a folder, and those below it, may have besides itself. Its tests may
+// import more.
 type room struct {
 	folder string
 	may    []string
@@ -53,10 +54,10 @@ var rooms = []room{
 	{"internal/test", []string{"api", "client", "internal"}, "it stands around the product, which doesn't know it; only the commands link failpoints, by a build tag"},
 }
 
-// wall forbids within the rooms what would make one part of a room depend on another. A name that ends in /... covers
-// what is below it, and the folder itself.
+// wall forbids imports within the rooms that would make one part of a room depend on another. A name that ends in /...
+// covers the folder and those below it.
 type wall struct {
-	// Packages of around import none of not. The ones of but are excepted, on either side.
+	// Packages matching around must not import those matching not. Those matching but are exempt, on either side.
 	around, not, but []string
 	why              string
 }

@@ -18,7 +18,7 @@ const (
 // Tests are free.
 var longer = map[string]string{}
 
-// vague are folder names that say nothing of what is inside.
+// vague are folder names that don't describe the content.
 var vague = []string{"base", "common", "helper", "helpers", "lib", "misc", "model", "models", "shared",
 	"types", "util", "utils"}
 
@@ -71,7 +71,8 @@ func vagueFolders(all []*source) []string {
 	return faults
 }
 
-// unfinished finds comments that put something off. The words are put together here, so that this file has none.
+// unfinished finds comments that postpone work. The words are concatenated here, so that this file doesn't contain
+// them.
 func unfinished(all []*source) []string {
 	var faults []string
 	for _, s := range all {

@@ -119,7 +119,8 @@ var tree = sync.OnceValues(func() ([]*source, error) {
 	return sources, err
 })
 
-// skip leaves out what is not of this module's packages: hidden folders, test data, binaries, nested modules.
+// skip leaves out everything that doesn't belong to this module's packages: hidden folders, test data, binaries, nested
+// modules.
 func skip(file, name string) error {
 	if file == root {
 		return nil

@@ -108,7 +108,7 @@ func (s *composeShop) run(service, from string, flags []string, command ...strin
 	s.engine(append(append(args, from, testimage.Program), command...)...).must()
 }
 
-// remove removes what the project has left.
+// remove removes the remains of the project.
 func (s *composeShop) remove() {
 	for _, b := range s.boxes("com.docker.compose.project=" + s.scope) {
 		s.engine("rm", "-f", "-v", b.ID).ignored() // with its volumes without a name
@@ -137,7 +137,7 @@ func (s *composeShop) adopt(args ...string) cliResult {
 	return s.tend(append([]string{"adopt", "compose", s.dir, "--timeout", "60s"}, args...)...)
 }
 
-// rows are what was written to the database's volume.
+// rows returns the rows in the database's volume.
 func (s *composeShop) rows() []string {
 	s.Helper()
 	output := s.engine("run", "--rm", "--network", "none", "-v", s.scope+"_data:/data:ro", image("v1"),
@@ -378,7 +378,7 @@ func (s *composeShop) wantOtherScopeRefused() {
 	s.wantOurs(1)
 }
 
-// crashAfter kills an adoption once it has said what it does.
+// crashAfter kills an adoption once it has printed a text.
 func (s *composeShop) crashAfter(said string) {
 	s.Helper()
 	p := spawn(s.T, []string{"adopt", "compose", s.dir, "--yes"}, "TEND_SERVER="+s.address(), "NO_COLOR=1")
@@ -428,7 +428,7 @@ func TestAdoptComposeGivesBack(t *testing.T) {
 	s.wantTheirs(inCompose)
 	s.wantOurs(0)
 	s.wantRows(3)
-	s.write("[/server]") // it is corrected: the files as they are now are applied
+	s.write("[/server]") // the corrected files are applied
 	m.wantSaid(s.adopt("--yes"), 0, "Tend runs "+m.scope)
 	s.wantTheirs(inTend)
 	s.wantOneWriter()

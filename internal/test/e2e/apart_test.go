@@ -71,7 +71,7 @@ func (m *machine) startAgent() {
 	m.connected(1)
 }
 
-// killAll ends the server and, where it is a process of its own, the agent; start starts both.
+// killAll kills the server and, if it is a separate process, the agent; start starts both.
 func (m *machine) killAll() {
 	m.process.kill()
 	if m.agent != nil {
@@ -95,8 +95,8 @@ func (m *machine) connected(n int) {
 	})
 }
 
-// An agent that is killed leaves its containers alone, and takes them over when it starts again; so does one whose
-// server was away. What ended meanwhile is healed then.
+// A killed agent leaves its containers alone, and takes them over when it starts again; so does an agent whose server
+// was down. Containers that ended meanwhile are healed then.
 func TestAnAgentOfItsOwn(t *testing.T) {
 	m := newMachine(t)
 	m.apart = true

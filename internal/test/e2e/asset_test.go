@@ -36,13 +36,13 @@ func (m *machine) texts(name, files string) string {
 	return m.file(name+".hcl", fmt.Sprintf("asset \"SCOPE\" %q {\n%s\n}\n", name, files))
 }
 
-// reads returns what a container finds in a file.
+// reads returns a file's content as a container sees it.
 func (m *machine) reads(container, path string) string {
 	m.Helper()
 	return m.engine("exec", container, testimage.Program, "cat", path).must()
 }
 
-// sees returns what each container of an object finds where the file is mounted, sorted.
+// sees returns the content of the mounted file in each container of an object, sorted.
 func (m *machine) sees(name string) []string {
 	m.Helper()
 	var out []string

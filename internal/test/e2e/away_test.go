@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// relay stands between a server and the engine; shut, it is an engine that is away.
+// relay is a proxy between a server and the engine; while it is shut, the engine can't be reached.
 type relay struct {
 	t        *testing.T
 	path     string
@@ -89,7 +89,7 @@ func TestEngineGoesAndReturns(t *testing.T) {
 		func() bool { _, runs := m.running("app")[victim]; return runs })
 }
 
-// startWithout starts a server whose engine is away, and waits until it answers.
+// startWithout starts a server without a reachable engine, and waits until it answers.
 func (m *machine) startWithout() *machine {
 	m.Helper()
 	m.launch("server")

@@ -38,10 +38,10 @@ var failing = map[string]map[string]string{
 	readyThenDies: {"READY_AFTER": "200ms", "EXIT_AFTER": "1200ms", "EXIT_CODE": "1"},
 }
 
-// healthz is where a container asks itself.
+// healthz is the URL at which a container checks itself.
 const healthz = "http://127.0.0.1:8080/healthz"
 
-// badMonitor is several times what a program lives that dies within it: the program begins later than its container,
+// badMonitor is several times the life of a program that dies within it: the program begins later than its container,
 // on a busy machine by seconds.
 const (
 	badMonitor  = 5 * time.Second
@@ -55,7 +55,7 @@ func cells() (out []cell) {
 		for _, probes := range []string{"none", "readiness", "image"} {
 			for _, fails := range []string{exitsAtOnce, dies, isNeverReady, readyThenDies} {
 				if probes == "none" && (fails == isNeverReady || fails == readyThenDies) {
-					continue // without a probe what runs is ready
+					continue // without a probe a running pod is ready
 				}
 				for _, replicas := range []int{1, 2} {
 					if replicas > 1 && probes != "readiness" {
@@ -151,8 +151,8 @@ func (m *machine) costsAStep(checked string, cells []cell) {
 	}
 }
 
-// over reports whether the bad version has had its chance: it ended three times, or it was not ready by its deadline;
-// and the good version is back where it had to stop.
+// over reports whether the bad version has failed: it ended three times, or it was not ready by its deadline; and the
+// good version runs again wherever it had to stop.
 func (c cell) over(h *history) bool {
 	ends, back := 0, false
 	var started time.Time
@@ -175,7 +175,7 @@ func (c cell) over(h *history) bool {
 
 // cost returns the most containers of the good version that were gone at once, and for how long all of them were.
 func (c cell) cost(h *history, began time.Time) (lost int, down time.Duration) {
-	gone := map[string]bool{} // of those that ran in the beginning
+	gone := map[string]bool{} // of the pods that ran in the beginning
 	more := map[string]bool{} // that came back
 	since := began
 	for _, event := range h.of(c.name) {
@@ -220,7 +220,7 @@ func TestTheImagesHealthcheckHoldsARollout(t *testing.T) {
 	m.deploy(m.manifest("app"))
 	before := m.containers("app")
 	sick := m.checkedImage(`["/server", "check", "http://127.0.0.1:8080/nothing-here"]`)
-	late := "5m" // until the check has answered, however long the container takes; then no longer
+	late := "5m" // until the check has answered, however long the container takes
 	bad := func(s *api.DeploymentSpec) { s.Image, s.Strategy.Deadline = sick, api.Duration(late) }
 	if _, err := m.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{m.manifest("app", bad)}}); err != nil {
 		t.Fatal(err)

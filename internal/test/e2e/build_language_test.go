@@ -26,8 +26,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// interpreter stands for a language in a base image that is made FROM scratch: it is the shell that RUN asks, and the
-// interpreter that CMD names.
+// interpreter replaces a language in a base image made FROM scratch: it is the shell of RUN, and the interpreter of
+// CMD.
 const interpreter = `package main
 
 import (
@@ -166,7 +166,7 @@ func TestBuildOfALanguage(t *testing.T) {
 	if want := "python runs print() with flask"; said != want {
 		t.Errorf("it says %q, want %q", said, want)
 	}
-	// A base image that isn't there is reported as such, and what serves goes on.
+	// A missing base image is reported as such, and the running pods stay.
 	before := m.containers("app")
 	if err := os.WriteFile(filepath.Join(folder, ".python-version"), []byte("3.99\n"), 0o644); err != nil {
 		t.Fatal(err)

@@ -135,7 +135,7 @@ func TestBuildFromADockerfile(t *testing.T) {
 	before = m.containers("app")
 	s.write("Dockerfile",
 		"FROM scratch\nCOPY server /server\nRUN [\"/server\", \"env\"]\nRUN [\"/server\", \"exit\", \"3\"]\n", 0o644)
-	for range 2 { // the second time it is tried again, not passed over
+	for range 2 { // the second apply retries and isn't skipped
 		m.wantSaid(s.apply(), 1, "Step 3/3 : RUN", "exit code: 3", "correct the source or the Dockerfile and apply again")
 	}
 	m.degraded("app", api.ReasonBuildFailed, "step 3/3 RUN")

@@ -23,7 +23,7 @@ func (m *machine) tend(args ...string) cliResult {
 	return cliResult{code: code, output: p.output.String()}
 }
 
-// wantSaid asserts an exit code and what the command said.
+// wantSaid asserts a command's exit code and parts of its output.
 func (m *machine) wantSaid(r cliResult, code int, parts ...string) {
 	m.Helper()
 	if r.code != code {

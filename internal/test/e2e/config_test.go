@@ -26,7 +26,7 @@ func secretFile(path, key string) func(*api.DeploymentSpec) {
 	}
 }
 
-// environments are those of an object's running containers.
+// environments returns the environments of an object's running containers.
 func (m *machine) environments(name string) (out [][]string) {
 	m.Helper()
 	for id := range m.running(name) {
@@ -35,7 +35,7 @@ func (m *machine) environments(name string) (out [][]string) {
 	return out
 }
 
-// has asserts that every container of an object has a variable, or with an empty value that none has.
+// has asserts that every container of an object has a variable, or with an empty value that none has it.
 func (m *machine) has(name, key, value string) {
 	m.Helper()
 	all := m.environments(name)

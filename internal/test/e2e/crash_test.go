@@ -34,7 +34,7 @@ func TestServerIsKilledDuringARollout(t *testing.T) {
 	if n := h.starts("app", "v2"); n != 4 {
 		t.Errorf("%d containers of v2 were started for 4 slots", n)
 	}
-	// Nothing is left to do: scaling adds one and touches none.
+	// Everything is done: scaling adds one and touches none.
 	before := m.containers("app")
 	m.deploy(m.manifest("app", replicas(5), runs("v2")))
 	if !contains(m.containers("app"), before) {
@@ -43,7 +43,7 @@ func TestServerIsKilledDuringARollout(t *testing.T) {
 	m.exactly("app", 5, "v2")
 }
 
-// crashAfter kills the server once it has had some time to get somewhere.
+// crashAfter kills the server after some time.
 func (m *machine) crashAfter(some time.Duration) {
 	m.Helper()
 	select {

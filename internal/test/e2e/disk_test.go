@@ -72,8 +72,8 @@ func TestFullDisk(t *testing.T) {
 	m.gone("more")
 }
 
-// sourceDoesNotFit sends a source of 40 MiB to a disk with less room: it is refused, nothing of it is left behind, and
-// with room it is built.
+// sourceDoesNotFit sends a source of 40 MiB to a disk with less room: it is refused and leaves nothing behind, and with
+// room it is built.
 func (m *machine) sourceDoesNotFit(filler string, free int64) {
 	m.Helper()
 	s := m.source(strings.Replace(sourceManifest, `"app"`, `"built"`, 1))
@@ -91,7 +91,7 @@ func (m *machine) sourceDoesNotFit(filler string, free int64) {
 	m.delete("built")
 }
 
-// saysFull: who asks how the server is hears of the full disk.
+// saysFull: the server's health reports the full disk.
 func (m *machine) saysFull() {
 	m.Helper()
 	m.until("readiness names the disk", func() bool {

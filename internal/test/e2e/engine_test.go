@@ -21,7 +21,7 @@ type engineResult struct {
 	err    error
 }
 
-// engine runs a docker command, as a person beside Tend would.
+// engine runs a docker command, as a person would without Tend.
 func (m *machine) engine(args ...string) engineResult {
 	output, err := exec.Command("docker", args...).CombinedOutput()
 	return engineResult{m: m, args: args, output: strings.TrimSpace(string(output)), err: err}
@@ -36,7 +36,7 @@ func (r engineResult) must() string {
 	return r.output
 }
 
-// ignored is said where failure is as good.
+// ignored marks a command that may fail.
 func (r engineResult) ignored() {}
 
 // dockerHTTP speaks the engine's API where a docker command would be too slow to watch with.
@@ -75,7 +75,7 @@ type box struct {
 
 func (b box) name() string { return strings.TrimPrefix(b.Names[0], "/") }
 
-// boxes are the containers with a label, also those that ended.
+// boxes returns the containers with a label, also ended ones.
 func (m *machine) boxes(label string) []box {
 	m.Helper()
 	filter, _ := json.Marshal(map[string][]string{"label": {label}})
@@ -111,8 +111,8 @@ func (m *machine) removeContainers(label string) {
 	})
 }
 
-// removeNetwork gives the machine's network back: an engine has some thirty, and every story that keeps one takes it
-// from another. There is none where nothing was started.
+// removeNetwork frees the machine's network: an engine has about thirty, and every test that keeps one takes it from
+// another. There is none if nothing was started.
 func (m *machine) removeNetwork() {
 	m.until("its network is removed", func() bool {
 		r := m.engine("network", "rm", m.network)
@@ -124,7 +124,7 @@ func (m *machine) removeNetwork() {
 	})
 }
 
-// inspection holds what the engine knows of a container, as far as tests compare it.
+// inspection holds the part of the engine's inspect that tests compare.
 type inspection struct {
 	ID    string `json:"Id"`
 	State struct {

@@ -20,7 +20,7 @@ type receiver struct {
 	*httptest.Server
 	mu       sync.Mutex
 	requests []heard
-	// answer says what the nth request to a path, from 1, is answered; nil answers 200.
+	// answer returns the status for the nth request to a path, from 1; nil answers 200.
 	answer func(path string, nth int) int
 }
 
@@ -74,7 +74,7 @@ func TestDeployWebhooks(t *testing.T) {
 		}
 		return http.StatusOK
 	})
-	dead, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and never answers
+	dead, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never answers
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func (f *front) startOn(socket *os.File) {
 		f.Fatal(err)
 	}
 	go func() {
-		_ = p.cmd.Wait() // its state says how it ended
+		_ = p.cmd.Wait() // its ProcessState shows the result
 		close(p.ended)
 	}()
 	f.process = p

@@ -57,7 +57,7 @@ func (f *front) ingress(name, condition string) api.Condition {
 	return api.Condition{}
 }
 
-// asks makes a client that connects to an address whatever host it asks for.
+// asks returns a client that always connects to one address, for any host.
 func (f *front) asks(address string, roots *x509.CertPool) *http.Client {
 	transport := &http.Transport{
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -129,7 +129,7 @@ func TestIngress(t *testing.T) {
 	})
 }
 
-// clients are those of one front; what fails is counted, with the first fault.
+// clients are the clients of one front; their failures are counted, with the first error.
 type clients struct {
 	*front
 	ctx            context.Context
@@ -147,8 +147,8 @@ func (c *clients) fault(format string, args ...any) {
 	c.first.CompareAndSwap(nil, &text)
 }
 
-// run repeats something until the clients are stopped. It pauses in between: otherwise it would take all processors
-// from what is tested, and from the tests beside it.
+// run repeats do until the clients are stopped. It pauses in between: otherwise it would take all processors from the
+// tested server and from parallel tests.
 func (c *clients) run(n int, do func() error) {
 	for range n {
 		c.all.Go(func() {
@@ -212,7 +212,7 @@ func (c *clients) slowly(client *http.Client) error {
 	return c.answered(client, request, "20000\n")
 }
 
-// talk upgrades a connection and says a few lines over it.
+// talk upgrades a connection and exchanges a few lines over it.
 func (c *clients) talk() error {
 	conn, err := new(net.Dialer).DialContext(c.ctx, "tcp", c.plain)
 	if err != nil {

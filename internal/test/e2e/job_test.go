@@ -39,7 +39,7 @@ func (m *machine) declares(object api.Object) {
 	m.converged(object.Name, m.apply(object))
 }
 
-// ask asks for a run.
+// askRun requests a run.
 func (m *machine) askRun(name string) api.Run {
 	m.Helper()
 	result, err := m.client.Run(m.Context(), client.TargetOf(m.ref(name)))
@@ -60,7 +60,7 @@ func (m *machine) runIs(name, id string, state api.RunState) (run api.Run) {
 	return run
 }
 
-// boxesOf are the names of all containers of an object, those that ended too.
+// boxesOf returns the names of all containers of an object, also ended ones.
 func (m *machine) boxesOf(name string) (out []string) {
 	for _, b := range m.boxes("tend.scope=" + m.scope) {
 		if b.Labels[api.LabelName] == name {
@@ -114,8 +114,8 @@ func TestAJobIsTriedAgain(t *testing.T) {
 	m.wantSaid(m.tend("logs", m.scope+"/fetch", "--run", run.ID), 0, "no such file", "here it is")
 }
 
-// The server is killed while runs are on: one ends meanwhile, one goes on, one is removed by hand. tend run follows its
-// run over the restart.
+// The server is killed while runs are in progress: one ends meanwhile, one continues, one is removed by hand. tend run
+// follows its run across the restart.
 func TestRunsSurviveAKilledServer(t *testing.T) {
 	m := newMachine(t).start()
 	m.declares(m.job("short", []string{"await", goOn, "4"}))

@@ -36,7 +36,7 @@ func TestALateEngineDoesNotMixUpApps(t *testing.T) {
 
 	f.process.kill()
 	f.engine("stop", "-t", "0", containers["a"], containers["b"]).must()
-	first, second := "a", "b" // the engine gives the lowest free address: who had the higher one starts first
+	first, second := "a", "b" // the engine assigns the lowest free address: the container with the higher one starts first
 	if strings.Compare(addresses["a"], addresses["b"]) < 0 {
 		first, second = second, first
 	}

@@ -23,9 +23,9 @@ type machine struct {
 	root    string
 	network string
 	scope   string
-	kind    api.Kind // of the objects a test names; deployment where it doesn't say
+	kind    api.Kind // the kind of the objects that a test names; default deployment
 	flags   []string
-	env     []string // the server's, beside the test's own
+	env     []string // the server's environment, beside the test's own
 	*process
 	// apart: the agent is a process of its own, with its root and the address where it joins.
 	apart     bool
@@ -33,7 +33,7 @@ type machine struct {
 	agentRoot string
 	nodesAt   string
 	client    *client.Client
-	last      []func() // what is to be done once the machine's containers are gone
+	last      []func() // run once the machine's containers are gone
 }
 
 // newMachine prepares a machine; start starts its server. flags are the server's beyond those every test needs.
@@ -43,11 +43,11 @@ func newMachine(t *testing.T, flags ...string) *machine {
 	return machineAt(t, "t"+random(), flags...)
 }
 
-// beside is another instance on the same engine, for the same scope.
+// beside returns another instance on the same engine, for the same scope.
 func (m *machine) beside() *machine {
 	m.Helper()
 	other := machineAt(m.T, m.scope)
-	m.Cleanup(m.process.kill) // before the other cleans up, so that it doesn't heal what is removed
+	m.Cleanup(m.process.kill) // before the other cleans up, so that it doesn't heal removed containers
 	return other
 }
 
@@ -118,7 +118,7 @@ func (m *machine) clean() {
 	}
 }
 
-// afterwards does something once the machine's server and containers are gone.
+// afterwards registers a function to run once the machine's server and containers are gone.
 func (m *machine) afterwards(done func()) { m.last = append(m.last, done) }
 
 // until waits for a condition.

@@ -85,14 +85,14 @@ func forget() error {
 	return errors.Join(faults...)
 }
 
-// scopes are those that stories declared in.
+// scopes are the scopes in which tests declared objects.
 var scopes struct {
 	sync.Mutex
 	names []string
 }
 
-// dropLate removes what was created late: the engine may finish a create that a killed server asked for after its story
-// has looked for containers.
+// dropLate removes late containers: the engine may finish a create of a killed server after its test has searched for
+// containers.
 func dropLate() error {
 	for _, scope := range scopes.names {
 		listed, err := exec.Command("docker", "ps", "--all", "--quiet", "--filter", "label="+

@@ -100,7 +100,7 @@ func (m *machine) converged(name string, revision int64) (status api.WorkloadSta
 	return status
 }
 
-// degraded waits until an object says what is wrong with it, in words that hold every part.
+// degraded waits until an object reports a fault, in a message that contains every part.
 func (m *machine) degraded(name, reason string, parts ...string) (said api.Condition) {
 	m.Helper()
 	m.until(fmt.Sprintf("%s is Degraded for %s, saying %q", name, reason, parts), func() bool {
@@ -183,8 +183,8 @@ func (m *machine) imageID(reference string) string {
 	return seen.ID
 }
 
-// goOn is the file that the program of a test image waits for before it goes on; goesOn makes it. Where the container
-// ends for it, that may be before the engine answered.
+// goOn is the file that the program of a test image waits for before it continues; goesOn makes it. If the container
+// ends because of it, that may be before the engine answered.
 const goOn = "/go"
 
 func (m *machine) goesOn(container string) {

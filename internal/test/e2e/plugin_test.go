@@ -80,7 +80,7 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
-// linked: a command sets a consumer's config, which replaces its container; the server's own goes on.
+// linked: a command sets a consumer's config, which replaces its container; the server's own container stays.
 func (m *machine) linked() {
 	m.Helper()
 	consumer := m.manifest("web")
@@ -157,7 +157,7 @@ func (m *machine) calledBack() {
 	}
 }
 
-// everything returns what a dry run must not change: the files of assets and plugins, and what is stored.
+// everything returns the state that a dry run must not change: the files of assets and plugins, and the store.
 func (m *machine) everything() map[string]string {
 	m.Helper()
 	out := map[string]string{}

@@ -32,7 +32,7 @@ func spawn(t *testing.T, args []string, env ...string) *process {
 		t.Fatal(err)
 	}
 	go func() {
-		_ = p.cmd.Wait() // its state says how it ended
+		_ = p.cmd.Wait() // its ProcessState shows the result
 		close(p.ended)
 	}()
 	return p
@@ -66,7 +66,7 @@ func (p *process) exit() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// words returns what a process writes.
+// words collects the output of a process.
 type words struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -26,11 +26,11 @@ import (
 	"tend.dev/tend/internal/test/testimage"
 )
 
-// shop is a registry on loopback that asks for a password, and holds layers back until it is released.
+// shop is a registry on loopback that requires a password, and holds layers back until it is released.
 type shop struct {
 	t         *testing.T
 	shelves   http.Handler
-	open      atomic.Bool // no password is asked
+	open      atomic.Bool // no password is required
 	proceed   chan struct{}
 	once      sync.Once
 	reference string
@@ -65,7 +65,7 @@ func (s *shop) stock() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	// A layer that no engine has met: one that this engine pulled for another story would not be pulled again.
+	// A new layer: one that this engine pulled for another test would not be pulled again.
 	fresh, err := layers.Layer(2<<20, types.DockerLayer)
 	if err == nil {
 		image, err = mutate.AppendLayers(image, fresh)

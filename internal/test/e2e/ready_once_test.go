@@ -36,7 +36,7 @@ func TestReadyOnceIsGivenUp(t *testing.T) {
 	name, _ := pod(true)
 	m.engine("exec", name, "/server", "check", "http://127.0.0.1:8080/health?code=500").must()
 	m.until("it isn't any more", func() bool { _, is := pod(false); return is })
-	monitor, deadline = "1s", "2s" // for what is decided from now on
+	monitor, deadline = "1s", "2s" // for decisions from now on
 	file := m.file("once.json", string(mustJSON(t, version("v2"))))
 	m.wantSaid(m.tend("apply", "-f", file), 2, "it was ready, and then not for 2s (strategy.deadline)")
 	if pods := m.pods("app"); len(pods) != 2 || pods[0].Ready == pods[1].Ready {

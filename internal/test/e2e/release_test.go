@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/test/testimage"
 )
 
-// releases sets what is run for each release.
+// releases returns the edit that sets the commands of each release.
 func releases(edit func(*api.ReleaseHooks)) func(*api.DeploymentSpec) {
 	return func(s *api.DeploymentSpec) {
 		s.Release = &api.ReleaseHooks{}
@@ -33,7 +33,7 @@ func (h *history) slots(name string) (out []string) {
 	return out
 }
 
-// commands are those of the slots that are runs of a release's commands.
+// commands returns the slots of a release's commands.
 func (h *history) commands(name string) []string {
 	return slices.DeleteFunc(h.slots(name), func(slot string) bool { return !strings.Contains(slot, "-") })
 }

@@ -48,7 +48,8 @@ func (p *planted) in(where string, text []byte) {
 	}
 }
 
-// holds is the form in which a text holds a secret, or its distinct beginning: as it is, in JSON, or in base64.
+// holds returns the form in which a text contains a secret, or its distinct beginning: plain, in JSON, or in base64;
+// else "".
 func holds(text []byte, secret string) string {
 	inJSON, _ := json.Marshal(secret)
 	for _, form := range []string{secret[:len("s3cret-")+8], string(inJSON[1 : len(inJSON)-1]),
@@ -92,7 +93,7 @@ func (p *planted) inFiles(root string) {
 	}
 }
 
-// answers are what the API says to every question that lists or shows something.
+// answers collects the API's answers to every request that lists or shows something.
 func (p *planted) answers() {
 	p.Helper()
 	for _, path := range []string{
@@ -120,7 +121,7 @@ func (m *machine) unix() *http.Client {
 		}}}
 }
 
-// follow collects a watch of all deployments; the returned call ends it and gives what came.
+// followAll collects a watch of all deployments; the returned function ends it and returns the events.
 func (p *planted) followAll() (end func() []byte) {
 	p.Helper()
 	ctx, cancel := context.WithCancel(p.Context())

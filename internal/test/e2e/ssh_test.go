@@ -19,7 +19,7 @@ import (
 	"tend.dev/tend/client"
 )
 
-// sshHost is an SSH server on loopback in front of the machine: who has its key runs commands there, in its
+// sshHost is an SSH server on loopback in front of the machine: a client with its key runs commands in the machine's
 // environment.
 type sshHost struct {
 	m      *machine
@@ -28,7 +28,7 @@ type sshHost struct {
 	config *ssh.ServerConfig
 }
 
-// sshServer starts one. ssh itself is the system's.
+// sshServer starts an SSH server. The ssh client is the system's.
 func (m *machine) sshServer() *sshHost {
 	m.Helper()
 	if _, err := exec.LookPath("ssh"); err != nil {
@@ -115,7 +115,7 @@ func (h *sshHost) serve(conn net.Conn) {
 	}
 }
 
-// session runs one command as a login shell over there would: tend is on its PATH.
+// session runs one command as a login shell on the remote machine would: tend is on its PATH.
 func (h *sshHost) session(channel ssh.Channel, requests <-chan *ssh.Request) {
 	defer channel.Close()
 	for request := range requests {

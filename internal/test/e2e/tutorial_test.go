@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// lesson is a command of the tutorial with the output that the page shows; dev is the one that goes on.
+// lesson is a command of the tutorial with the output on the page; dev is the one that keeps running.
 type lesson struct {
 	command string
 	want    []string

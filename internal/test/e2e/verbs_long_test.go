@@ -40,7 +40,7 @@ func TestVerbsAtOnce(t *testing.T) {
 			})
 		}
 		group.Wait()
-		m.seen("app") // so that every round is acted upon, and cuts into what the one before began
+		m.seen("app") // so that every round has an effect, and interrupts the previous one
 	}
 	last := m.apply(m.manifest("app", replicas(3), runs("v2"), quick, env(map[string]string{"LAST": "yes"})))
 	status := m.converged("app", last)
@@ -59,7 +59,7 @@ func TestVerbsAtOnce(t *testing.T) {
 	t.Logf("%d releases were made on the way", status.LastReleaseNumber)
 }
 
-// seen waits until the controller has reconciled an object as it is stored now.
+// seen waits until the controller has reconciled the stored version of an object.
 func (m *machine) seen(name string) {
 	m.Helper()
 	object, err := m.client.Object(m.Context(), m.ref(name))

@@ -45,7 +45,7 @@ type reply struct {
 // caller sends calls to a server.
 type caller func(call) reply
 
-// caller returns what calls a server, over a connection for each call: nothing is sent twice.
+// caller returns a function that calls a server, over a new connection for each call: nothing is sent twice.
 func (s *server) caller() caller {
 	dialer := net.Dialer{}
 	transport := &http.Transport{DisableKeepAlives: true,
@@ -110,7 +110,7 @@ func (r reply) meaning() answer {
 	return done
 }
 
-// honest returns what is wrong with a reply, whatever it is about.
+// honest returns the fault of a reply by itself, or "".
 func (r reply) honest() string {
 	if r.status == http.StatusInternalServerError {
 		return "an answer is 500: " + r.problem

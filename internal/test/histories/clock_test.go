@@ -45,7 +45,7 @@ func TestTheClockOfOneServerIsOff(t *testing.T) {
 	}
 }
 
-// leads waits until a server's controllers run: it kills each other one that has them.
+// leads waits until a server's controllers run: it kills any other server that has them.
 func (c *trio) leads(name string) {
 	c.t.Helper()
 	for range 20 {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// defects are what a server could do wrong, as its clients would see it: each changes what a real one is asked, or
+// defects are faults of a server as its clients would see them: each changes the requests to a real one, or its
 // answers.
 var defects = map[string]func(*background) func(caller) caller{
 	"reads are answered from a view that lags":           lags,
@@ -37,8 +37,7 @@ func TestHistoriesShowDefects(t *testing.T) {
 	t.Run("a server that is cut off answers reads as if it knew the newest", c.hidesStaleness)
 }
 
-// hidesStaleness: a server that is cut off says that its reads may not be the newest. If it did not, a history would
-// show it.
+// hidesStaleness: a server that is cut off marks its reads as stale. If it did not, a history would show it.
 func (c *trio) hidesStaleness(t *testing.T) {
 	for _, hidden := range []bool{false, true} {
 		h := &history{number: int(2 * (1000 + c.recorded.Add(1))), began: time.Now(), said: map[int]string{},

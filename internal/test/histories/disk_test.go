@@ -18,7 +18,7 @@ import (
 	"tend.dev/tend/internal/test/disktest"
 )
 
-// onDisks starts three servers, of which some have a disk of their own for their store.
+// onDisks starts three servers; those with the names have a disk of their own for their store.
 func onDisks(t *testing.T, minFree int64, names ...string) (*trio, map[string]*disktest.Disk) {
 	disks := map[string]*disktest.Disk{}
 	for _, name := range names {
@@ -30,12 +30,12 @@ func onDisks(t *testing.T, minFree int64, names ...string) (*trio, map[string]*d
 		}
 	})
 	for _, disk := range disks {
-		t.Cleanup(disk.Thaw) // before the servers end: one that waits for its disk can't
+		t.Cleanup(disk.Thaw) // before the servers end: a server that waits for its disk can't
 	}
 	return c, disks
 }
 
-// says waits until a server is not ready, for a reason that contains a text.
+// says waits until a server isn't ready, with a reason that contains a text.
 func (c *trio) says(name, text string) {
 	c.t.Helper()
 	var last string
@@ -75,7 +75,7 @@ func TestADiskOfOneServerIsFull(t *testing.T) {
 		free := disks[name].Fill()
 		stop, histories := c.recording(t)
 		c.says(name, "must stay free")
-		refusals := []int{http.StatusInsufficientStorage, http.StatusServiceUnavailable} // the latter once it is about to end
+		refusals := []int{http.StatusInsufficientStorage, http.StatusServiceUnavailable} // the latter once the server is about to end
 		if r := full.caller()(asked{key: "full", verb: apply, value: "web:1"}.request()); r.err == nil &&
 			!slices.Contains(refusals, r.status) {
 			t.Errorf("a write on a full disk: %d %s", r.status, r.problem)
@@ -103,12 +103,12 @@ func (s *server) logs(t *testing.T, text string) {
 	}
 }
 
-// but returns names without one.
+// but returns the names except one.
 func but(names []string, without string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == without })
 }
 
-// writable waits until servers take writes, and show them.
+// writable waits until servers accept writes, and show them.
 func (c *trio) writable(names ...string) {
 	c.t.Helper()
 	for _, name := range names {
@@ -117,7 +117,7 @@ func (c *trio) writable(names ...string) {
 		c.until(name+" takes writes", func() bool {
 			return next(asked{key: key, verb: apply, value: "web:1", replicas: 1}.request()).status == http.StatusOK
 		})
-		var seen reply // a stale one says so, and may lack it: the store can be between two leaders
+		var seen reply // a stale read may lack it: the store may be between two leaders
 		c.until(name+" reads from the store", func() bool {
 			seen = next(asked{key: key, verb: read}.request())
 			return seen.stale == ""
@@ -128,7 +128,7 @@ func (c *trio) writable(names ...string) {
 	}
 }
 
-// recording records histories until stop is called, or the test ends; judged waits for them and reports what is wrong.
+// recording records histories until stop is called, or the test ends; judged waits for them and reports faults.
 func (c *trio) recording(t *testing.T) (stop, judged func()) {
 	counted, failed := &counts{}, make(chan []string, 1)
 	ends := make(chan struct{})

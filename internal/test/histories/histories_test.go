@@ -38,8 +38,8 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// record records histories and returns what is wrong with them; it ends with the first that is. through may replace
-// what calls a server.
+// record records histories until one is faulty, and returns its faults. through may wrap the function that calls a
+// server.
 func (c *trio) record(number int, counted *counts, through func(caller) caller) []string {
 	left := atomic.Int64{}
 	left.Store(int64(number))
@@ -93,7 +93,7 @@ func (c *trio) recordWhile(more func() bool, counted *counts, through func(calle
 	return failed
 }
 
-// counts are what happened in histories.
+// counts count the events in histories.
 type counts struct {
 	done, reads, refused, unknown, absent, stale, unreachable atomic.Int64
 	slowest, late                                             atomic.Int64

@@ -30,9 +30,9 @@ type history struct {
 	began  time.Time
 	mu     sync.Mutex
 	ops    []porcupine.Operation
-	said   map[int]string // which server was asked, by operation
+	said   map[int]string // the server that was called, by operation
 	open   map[string]int // writes without an answer, by key
-	faults []string       // what is wrong beside the order
+	faults []string       // faults besides those of the order
 }
 
 // The size of a history.
@@ -45,8 +45,8 @@ func (h *history) keys() []string {
 	return []string{fmt.Sprintf("h%d-a", h.number), fmt.Sprintf("h%d-b", h.number), fmt.Sprintf("H%d", h.number)}
 }
 
-// record lets the clients ask for a while, and then asks every server once more for every key, as soon as it surely
-// knows.
+// record lets the clients call for a while, and then reads every key from every server, as soon as its answers aren't
+// stale.
 func (h *history) record() {
 	h.began, h.said, h.open = time.Now(), map[int]string{}, map[string]int{}
 	var all sync.WaitGroup
@@ -72,7 +72,7 @@ func (h *history) record() {
 	}
 }
 
-// choose returns what a client asks next.
+// choose returns the next call of a client.
 func (h *history) choose(random *rand.Rand) asked {
 	keys := h.keys()
 	a := asked{key: keys[random.IntN(len(keys))], value: fmt.Sprintf("web:%d", random.IntN(4)), replicas: random.IntN(4)}
@@ -89,14 +89,14 @@ func (h *history) choose(random *rand.Rand) asked {
 	return a
 }
 
-// undecidable reports whether a key has had as many writes without an answer as may be.
+// undecidable reports whether a key has the maximal number of unanswered writes.
 func (h *history) undecidable(key string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.open[key] >= maxOpen
 }
 
-// ask asks a server, and notes what it answered. It returns false if the answer promises nothing.
+// ask calls a server, and records the answer. It returns false if the answer promises nothing.
 func (h *history) ask(name string, a asked) bool {
 	if a.verb == read && !isConfig(a.key) && h.number%2 == 1 {
 		return h.list(name)
@@ -144,7 +144,7 @@ func (h *history) note(name string, a asked, r reply, out answered, called, retu
 	}
 	h.counts.add(a, r, out)
 	if a.verb == read && (r.stale != "" || out.answer == refused || out.answer == unknown) {
-		return false // it says that it promises nothing, or nothing at all
+		return false // the answer is stale, or missing
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -166,7 +166,7 @@ func (h *history) fault(format string, args ...any) {
 	h.faults = append(h.faults, fmt.Sprintf(format, args...))
 }
 
-// judge returns what is wrong with a history. One that is not decided in time is only counted.
+// judge returns the faults of a history. An undecided one is only counted.
 func (h *history) judge() []string {
 	h.counts.judged.Add(1)
 	wrong, decided := verdict(h.ops, search)

@@ -15,16 +15,16 @@ const clients = 4
 // judgeTime bounds the search for an order.
 const judgeTime = time.Minute
 
-// What keeps histories decidable. Each write without an answer may come anywhere after it was sent, or nowhere, so the
-// orders to search double with each. Once a key has had maxOpen of them, clients only read it. Those that are under way
-// then may add one for each client.
+// A bound that keeps histories decidable. An unanswered write may take effect at any later time, or never, so each one
+// doubles the orders to search. Once a key has maxOpen of them, clients only read it; calls then in progress may add
+// one for each client.
 const maxOpen = 5
 
-// undecidedOneIn is the share of histories that may stay undecided: one in so many, and one in a run that is shorter.
+// undecidedOneIn is the share of histories that may stay undecided: one in undecidedOneIn, and one in a shorter run.
 const undecidedOneIn = 20
 
-// verdict returns the calls that no order fits: those of each key for which there is none, or all of a history if each
-// of its keys has one. It returns false if that was not decided.
+// verdict returns the calls for which no order exists: those of each key without one, or all of a history if each key
+// by itself has one. decided is false if the search gave up.
 func verdict(
 	ops []porcupine.Operation, check func([]porcupine.Operation) porcupine.CheckResult,
 ) (wrong [][]porcupine.Operation, decided bool) {
@@ -51,7 +51,7 @@ func search(ops []porcupine.Operation) porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(model.ToModel(), ops, judgeTime)
 }
 
-// indecision returns what is wrong if too many histories stay undecided; empty if nothing is.
+// indecision returns an error text if too many histories stay undecided, else "".
 func indecision(judged, undecided int64) string {
 	if undecided == 0 || undecided < judged && undecided <= max(1, judged/undecidedOneIn) {
 		return ""

@@ -22,16 +22,16 @@ import (
 // roleVariable makes this test binary a server: its value is a role in JSON.
 const roleVariable = "TEND_HISTORIES_SERVER"
 
-// role says which server a process is.
+// role tells a process which server it is.
 type role struct {
 	Name, Root, Data                    string
 	NodeListen, PeerListen, PeerAddress string
 	Join, Token                         string
 	// Skew is the error of the process's clock.
 	Skew time.Duration
-	// MinFree is as the server's own option; negative asks for no free space.
+	// MinFree is the server's option of that name; negative means no minimum.
 	MinFree int64
-	// Agent runs containers that are simulated: those of the images web:1 and web:2.
+	// Agent makes the server run simulated containers: those of the images web:1 and web:2.
 	Agent bool
 }
 
@@ -54,7 +54,7 @@ func TestMain(m *testing.M) {
 // nodeTimeout is when a silent node is lost: no pause of a busy machine is as long.
 const nodeTimeout = 30 * time.Second
 
-// serve runs a server until it is asked to end.
+// serve runs a server until a signal ends it.
 func (r role) serve() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()

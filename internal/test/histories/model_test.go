@@ -44,28 +44,29 @@ type asked struct {
 
 func (a asked) String() string { return fmt.Sprintf("%s %s %s %d", a.verb, a.key, a.value, a.replicas) }
 
-// answered is the answer to a call. What an answer doesn't say stays zero.
+// answered is the answer to a call. Fields that the answer lacks stay zero.
 type answered struct {
 	answer   answer
 	created  bool
 	changed  bool
 	already  bool
-	before   int // the replicas before a scale; -1 if not said
+	before   int // the replicas before a scale; -1 if unknown
 	seen     state
 	revision int64
 }
 
-// state is one key as far as its answers say.
+// state is the known state of one key.
 type state struct {
 	there    bool
 	deleting bool
 	value    string
 	replicas int
-	// generation and revision are 0 where no answer has said them yet.
+	// generation and revision are 0 until an answer has shown them.
 	generation, revision int64
 }
 
-// model says which states may follow a call about one key, from a state. What is being deleted may be gone at any time.
+// model defines the states that may follow a call about one key. An object that is being deleted may be gone at any
+// time.
 var model = porcupine.NondeterministicModel{
 	Partition: byKey,
 	Init:      func() []any { return []any{state{}} },
@@ -83,7 +84,7 @@ var model = porcupine.NondeterministicModel{
 	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%v: %+v", in, out) },
 }
 
-// now returns what a state may be by now.
+// now returns the states that a state may have become.
 func (s state) now() []state {
 	if s.deleting {
 		return []state{s, {}}
@@ -108,7 +109,7 @@ func byKey(history []porcupine.Operation) [][]porcupine.Operation {
 	return out
 }
 
-// steps returns the states that a call leads to, none if it can't have been answered so.
+// steps returns the states that a call may lead to; none if its answer is impossible.
 func steps(s state, in asked, out answered) []state {
 	switch out.answer {
 	case refused:
@@ -145,7 +146,8 @@ func steps(s state, in asked, out answered) []state {
 	return nil
 }
 
-// effects returns what may come of a call without an answer. That nothing came of it is the case where it comes last.
+// effects returns the possible effects of an unanswered call. The case without an effect is covered by ordering it
+// last.
 func effects(s state, in asked) []state {
 	next := s
 	next.revision = 0
@@ -172,13 +174,13 @@ func effects(s state, in asked) []state {
 	return []state{next}
 }
 
-// readAs: an answer shows the state, with all that an earlier one has said of it.
+// readAs returns the state that an answer shows, with the fields known from earlier answers.
 func (s state) readAs(out answered) []state {
 	seen := out.seen
 	same := s.there == seen.there && s.deleting == seen.deleting && s.replicas == seen.replicas &&
 		(s.value == seen.value || seen.value == "")
 	agree := equal(s.generation, seen.generation) && equal(s.revision, seen.revision)
-	seen.value = cmp.Or(seen.value, s.value) // a list of keys has none
+	seen.value = cmp.Or(seen.value, s.value) // a list of keys has no values
 	seen.generation, seen.revision = max(seen.generation, s.generation), max(seen.revision, s.revision)
 	return only(same && agree, seen)
 }
@@ -192,8 +194,8 @@ func (s state) applied(in asked, out answered) []state {
 	return s.changed(next, out, !out.created && !s.deleting)
 }
 
-// changed: a spec that differs makes a new generation. One that doesn't makes none; it may be written all the same, for
-// who set it or for another try of what is in trouble.
+// changed returns the states after a spec was applied. A different spec makes a new generation. An equal one makes
+// none, but may still be written: to record who set it, or to retry an object in trouble.
 func (s state) changed(next state, out answered, possible bool) []state {
 	differs := s.value != next.value || s.replicas != next.replicas
 	if !possible || differs && !out.changed {

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// nemesis does one harm after the other to three servers, and undoes each.
+// nemesis causes one fault after the other in three servers, and undoes each.
 type nemesis struct {
 	trio   *trio
 	random *rand.Rand
-	only   string // the one harm to do; empty: any
+	only   string // the only fault to cause; empty means any
 	stop   chan struct{}
 	wait   sync.WaitGroup
 
@@ -22,7 +22,7 @@ type nemesis struct {
 	did map[string]int
 }
 
-// harm begins to harm and returns what ends it.
+// harm causes a fault and returns the function that undoes it.
 type harm struct {
 	name string
 	do   func(n *nemesis) (heal func())

@@ -45,7 +45,7 @@ func newNetwork(t testing.TB) *network {
 	return n
 }
 
-// relay listens at an address and passes what arrives there on to a server's own.
+// relay listens at an address and passes the bytes that arrive on to a server's own address.
 func (n *network) relay(server, at, to string) {
 	listener, err := net.Listen("tcp", at)
 	if err != nil {
@@ -68,7 +68,7 @@ func (n *network) relay(server, at, to string) {
 // connect joins a connection to a server's store, if the link from where it comes is not cut.
 func (n *network) connect(server string, near net.Conn, to string) {
 	from := n.owner(near)
-	if from == "" { // of no server, or of one that has closed it: no link says whether it is cut
+	if from == "" { // the other end is no server, or has closed: there is no link to check
 		_ = near.Close()
 		return
 	}
@@ -107,7 +107,7 @@ func (c *relayed) close() {
 	_ = c.far.Close()
 }
 
-// copy passes on what comes from one end, and keeps it while the link is held.
+// copy passes on the bytes from one end, and keeps them while the link is held.
 func (n *network) copy(c *relayed, from io.Reader, to io.Writer, direction link) {
 	defer c.close()
 	buffer := make([]byte, 32<<10)
@@ -132,7 +132,7 @@ func (n *network) passes(c *relayed, direction link) bool {
 	return n.open[c] && !n.ended
 }
 
-// set cuts, holds or heals links: those that chosen returns true for.
+// set sets or resets a state (cut, held) of links.
 func (n *network) set(state map[link]bool, on bool, links ...link) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -212,7 +212,8 @@ func socketOf(local, remote net.Addr) (string, error) {
 	return "", errNoSocket
 }
 
-// inTable returns an address as the kernel's table has it: the bytes of the IP as a number of the machine's own order.
+// inTable returns an address in the form of the kernel's table: the bytes of the IP as a number in the machine's byte
+// order.
 func inTable(address net.Addr) string {
 	tcp := address.(*net.TCPAddr)
 	return fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32(tcp.IP.To4()), tcp.Port)

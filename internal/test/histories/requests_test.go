@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// The folders that histories use: objects are prod/<name>, config keys are those of the bucket settings.
+// The names in histories: objects are prod/<name>, config keys are those of the bucket settings.
 const (
 	scope  = "prod"
 	bucket = "settings"
@@ -22,7 +22,7 @@ const (
 // isConfig reports whether a key is a config key; the others are objects.
 func isConfig(key string) bool { return strings.ToUpper(key) == key }
 
-// request returns the call for what is asked.
+// request returns the HTTP request of a call.
 func (a asked) request() call {
 	switch {
 	case a.verb == apply:
@@ -46,7 +46,7 @@ func (a asked) request() call {
 	return call{method: http.MethodGet, path: "/v1/objects/deployment/" + scope + "/" + a.key}
 }
 
-// understand returns what a reply says about what was asked.
+// understand decodes the reply to a call.
 func (a asked) understand(r reply) (answered, error) {
 	out := answered{answer: r.meaning(), before: -1}
 	if out.answer != done {
@@ -96,7 +96,7 @@ func (a asked) understand(r reply) (answered, error) {
 	return out, nil
 }
 
-// stateOf returns what an object shows.
+// stateOf returns the state that an object shows.
 func stateOf(object api.Object) state {
 	var spec struct {
 		Image    string `json:"image"`

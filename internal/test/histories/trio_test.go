@@ -25,7 +25,7 @@ import (
 // patience bounds every wait for something that must happen.
 const patience = 90 * time.Second
 
-// trio are three servers with one store.
+// trio is a cluster of three servers with one store.
 type trio struct {
 	t       testing.TB
 	names   []string
@@ -35,7 +35,7 @@ type trio struct {
 	recorded atomic.Int64
 }
 
-// server is one of them, through all its lives.
+// server is one of the three, across all its restarts.
 type server struct {
 	t       testing.TB
 	network *network
@@ -45,7 +45,7 @@ type server struct {
 	ended   chan struct{}
 }
 
-// hosts counts what has a name of its own, addresses those of this process.
+// hosts numbers the hosts with a name of their own, addresses the addresses of this process.
 var hosts, addresses atomic.Int32
 
 // address returns an address of this machine that no other test has.
@@ -138,7 +138,7 @@ func (s *server) lives() bool {
 	}
 }
 
-// remove ends a server for good, and shows its log if the test has failed.
+// remove ends a server for good, and prints its log if the test has failed.
 func (s *server) remove() {
 	if s.process != nil {
 		s.kill()
@@ -164,7 +164,7 @@ func (c *trio) ready(names ...string) {
 	}
 }
 
-// leader returns the server whose controllers run, as another one says; empty if that one doesn't know.
+// leader returns the server whose controllers run, according to another one; "" if that doesn't know.
 func (c *trio) leader() string {
 	for _, name := range c.names {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -182,7 +182,7 @@ func (c *trio) leader() string {
 	return ""
 }
 
-// led waits until one leads, other than some, and returns it.
+// led waits until a server other than others leads, and returns it.
 func (c *trio) led(others ...string) (name string) {
 	c.t.Helper()
 	c.until("one leads", func() bool { name = c.leader(); return name != "" && !slices.Contains(others, name) })
@@ -232,7 +232,7 @@ func waitAtMost(patience time.Duration, what string, holds func() bool) error {
 	return nil
 }
 
-// spawner returns where a thread that never ends takes functions to call.
+// spawner returns a channel of functions, which a thread that never ends calls.
 var spawner = sync.OnceValue(func() chan func() {
 	requests := make(chan func())
 	go func() {

@@ -17,7 +17,7 @@ import (
 
 var mutantFlag = flag.String("mutant", "", "try the mutants whose name holds this alone")
 
-// mutantWorlds is the number of worlds that a mutant may live through unseen, beside the kept ones.
+// mutantWorlds is the number of worlds that a mutant may survive undetected, besides the kept ones.
 const mutantWorlds = "400"
 
 // worlds is the simulation, which catches the mutants that name no test. The kept worlds are tried first: they are few.
@@ -63,7 +63,7 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// world is the line in which a world of the simulation says what it saw.
+// world matches the line in which a world of the simulation reports its failure.
 var world = regexp.MustCompile(`(?m)(?:_test\.go:\d+: |^panic: the world of )seed \d+:? .*$`)
 
 // overlay writes the sources with the defect, and returns the file that has go build read them; the working tree isn't

@@ -14,7 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// mutant is a plausible defect: texts of source files and what they become.
+// mutant is a plausible defect: texts of source files with their replacements.
 type mutant struct {
 	name  string
 	parts []part
@@ -38,7 +38,7 @@ const (
 	caughtBy = "caught by: "
 )
 
-// readMutants reads those of the folder whose name holds some text.
+// readMutants reads the mutants of the folder whose name contains some.
 func readMutants(t *testing.T, some string) (out []mutant) {
 	t.Helper()
 	paths, err := filepath.Glob("*.txtar")

@@ -58,7 +58,7 @@ func TestFresh(t *testing.T) {
 		total.Steps(), total)
 }
 
-// allBut are the steps to leave out, so that only those of a list are taken.
+// allBut returns the steps that are not in a list, to be left out.
 func allBut(t *testing.T, list string) map[int]bool {
 	t.Helper()
 	if list == "" {

@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// kept are seeds of worlds in which the defects were found that few others show. A repertoire that changes deals their
-// steps again: then `make mutants` says which they are.
+// kept are seeds of worlds that revealed defects which few others show. A changed repertoire changes their steps: `make
+// mutants` then reports the mutants that no world detects.
 var kept = []uint64{52, 67, 69, 112, 20271122148, 20281122798, 20291122058, 60291122138, 110291122058, 463,
 	70291142001217, 80291152001230,
 	90291152000012, 90291162000934, 100000000092286, 791, 87, 387, 704, 257, 1795616375716483742, 1795724116932261780,
@@ -69,7 +69,7 @@ func liveAll(t *testing.T, what string, seeds []uint64) {
 	t.Logf("%s: %d worlds, %d steps: %+v", what, len(seeds), total.Steps(), total)
 }
 
-// judged lives through a world and reports what failed, with the shortest story that still fails.
+// judged runs a world and reports its failures, with the shortest run that still fails.
 func judged(t *testing.T, opts Options) Result {
 	t.Helper()
 	opts.Folder = folder(t)
@@ -91,7 +91,7 @@ func judged(t *testing.T, opts Options) Result {
 	return result
 }
 
-// hangs is more than any world takes, in the machine's own time.
+// hangs is longer than any world takes, in real time.
 const hangs = 10 * time.Minute
 
 // folder is where roots lie: in memory where that is possible, since each start of a server syncs files.
@@ -151,7 +151,8 @@ func minimise(t *testing.T, opts Options, failing Result) Result {
 	return failing
 }
 
-// sort is the first failure of a result without names and numbers: a story is the same one as long as it fails alike.
+// sort returns the first failure of a result without names and numbers: while minimizing, a run counts as the same
+// failure if its sort is equal.
 func sort(result Result) string {
 	if len(result.Failures) == 0 {
 		return ""

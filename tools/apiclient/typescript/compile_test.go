@@ -50,8 +50,8 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// newProject returns a folder with the client of the server's document, the programs of testdata, and shown.ts, which
-// docs/use/cli.md shows. OPENAPI names the document, which make test-openapi writes.
+// newProject returns a folder with the client for the server's document, the programs of testdata, and shown.ts, the
+// example of docs/use/cli.md. OPENAPI names the document, which make test-openapi writes.
 func newProject(t *testing.T) string {
 	t.Helper()
 	document, err := os.ReadFile(os.Getenv("OPENAPI"))
@@ -93,7 +93,7 @@ func newProject(t *testing.T) string {
 	return folder
 }
 
-// compile runs tsc on files of a project. Where it finds no error, JavaScript lies beside them.
+// compile runs tsc on files of a project. If it finds no error, it writes JavaScript beside them.
 func compile(t *testing.T, folder string, files ...string) (string, error) {
 	t.Helper()
 	tsc, err := exec.LookPath("tsc")

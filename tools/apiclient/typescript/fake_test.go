@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// fake is a server that answers what a test says, and records what it was asked.
+// fake is a server with the test's answers, which records the requests.
 type fake struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -52,7 +52,7 @@ func (f *fake) note(what string) {
 	f.requests = append(f.requests, what)
 }
 
-// asked returns what was recorded, one request a line.
+// asked returns the recorded requests, one a line.
 func (f *fake) asked() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -73,7 +73,7 @@ func problem(status int, title, detail string) http.HandlerFunc {
 		`{"status": 0, "title": "`+title+`", "detail": "`+detail+`", "next": "tend get"}`)
 }
 
-// stream sends lines, and then waits until the client has gone.
+// stream sends lines, and then waits until the client has disconnected.
 func (f *fake) stream(lines ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		reply(http.StatusOK, "application/jsonl", strings.Join(lines, "\n")+"\n")(w, r)

@@ -18,7 +18,7 @@ func TestRefused(t *testing.T) {
 		list   = things + "/responses/200/content"
 	)
 	for name, test := range map[string]struct {
-		at, becomes string // a JSON pointer to what is replaced, and by what; nothing removes it
+		at, becomes string // a JSON pointer, and the value to put there; nil removes the value
 		where, why  string // Default of where: at.
 	}{
 		"another version": {"#/openapi", `"3.0.3"`, "", "want a document of OpenAPI 3.1"},
@@ -128,7 +128,7 @@ func changed(t *testing.T, pointer, becomes string) []byte {
 	return text
 }
 
-// replaced returns a tree with another value at the path of keys, or without what is there if value is nil.
+// replaced returns a tree with another value at the path of keys, or without it if value is nil.
 func replaced(tree any, keys []string, value any) any {
 	if len(keys) == 0 {
 		return value

@@ -49,7 +49,7 @@ GET /v1/events?since=7&kind=deployment&scope=prod&name=web
 closed /v1/events`)
 }
 
-// testRefused: the example shows why nothing was applied, and asks for nothing else.
+// testRefused: the example prints why nothing was applied, and sends no further request.
 func testRefused(t *testing.T, folder string) {
 	server := serve(t, answers{"POST /v1/apply": problem(409, "Conflict", "web:2 is owned by ada")})
 	got := execute(t, folder, "example", `await program.deploy(client(process.argv[2]), "web:2");`, server.URL)
@@ -59,7 +59,7 @@ func testRefused(t *testing.T, folder string) {
 	}
 }
 
-// testForms calls an operation of each form, and what must fail.
+// testForms calls an operation of each form, and calls that must fail.
 func testForms(t *testing.T, folder string) {
 	by := answers{
 		"PUT /v1/blobs/sha256%3A1": reply(204, "", ""),
@@ -109,7 +109,7 @@ GET /v1/pods/open/logs
 closed /v1/pods/open/logs`)
 }
 
-// execute runs a call of what a compiled program exports, with the addresses of servers.
+// execute runs a call of a compiled program's export, with the addresses of servers.
 func execute(t *testing.T, folder, program, call string, servers ...string) string {
 	t.Helper()
 	main := `import * as program from "./` + program + `.js";

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// endings stop what was started, the last first. Scripts run at the same time, so they are added by atEnd alone.
+// endings are stopped at the end, the last first. Scripts run at the same time, so they are added only by atEnd.
 var (
 	endings []func()
 	ending  sync.Mutex

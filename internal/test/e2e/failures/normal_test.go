@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// rules replace what differs from run to run; what replaces it is as long where a column depends on it.
+// rules replace parts that differ between runs; the replacement has the same length if a column depends on it.
 var rules = []struct {
 	find *regexp.Regexp
 	put  string
@@ -35,11 +35,11 @@ var rules = []struct {
 	{regexp.MustCompile(`172\.\d+\.\d+\.\d+`), "172.18.0.2"},
 }
 
-// events is the section of the events of an object: which there are depends on how soon its pods were seen.
+// events is the events section of an object, which depends on how soon its pods were seen.
 var events = regexp.MustCompile(`(?m)^Events\r?\n(.+\n)*\r?\n?`)
 
-// normal is an output without what differs from run to run, and wrapped again. Equal lines in a row, such as those of
-// attempts that failed alike, stand there once.
+// normal returns an output without the parts that differ between runs, wrapped again. Equal lines in a row, such as
+// those of attempts that failed alike, are reduced to one.
 func normal(text string, words *strings.Replacer) string {
 	var out []string
 	took, logged := false, map[string]bool{}
@@ -74,7 +74,7 @@ var (
 	spans = regexp.MustCompile(`(  )[0-9.]+m?s  `)
 )
 
-// columnsOf takes the padding out of a table that has a column of durations.
+// columnsOf removes the padding of a table that has a column of durations.
 func columnsOf(line string) string {
 	return spans.ReplaceAllString(gaps.ReplaceAllString(line, "$1  "), "${1}TIME  ")
 }

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onScreen runs a command on a terminal of 80 columns, types the answer to its question, and returns what stands there
-// at its end: the lines as the command wrote them.
+// onScreen runs a command on a terminal of 80 columns, types the answer to its question, and returns the final screen:
+// the lines as the command wrote them.
 func onScreen(command *exec.Cmd, answer string) (text string, code int, err error) {
 	master, slave, err := terminal()
 	if err != nil {
@@ -38,12 +38,12 @@ func onScreen(command *exec.Cmd, answer string) (text string, code int, err erro
 				_, _ = master.WriteString(answer) // a command that gets no answer fails
 				answer = ""
 			}
-			if err != nil { // EIO: the last writer is gone
+			if err != nil { // EIO: the last writer has closed it
 				return
 			}
 		}
 	}()
-	_ = command.Wait() // its state says how it ended
+	_ = command.Wait() // its ProcessState shows the result
 	<-read
 	return screen.String(), command.ProcessState.ExitCode(), nil
 }
@@ -70,8 +70,8 @@ func terminal() (master, slave *os.File, err error) {
 	return master, slave, err
 }
 
-// screen is a terminal that is wide enough for every line, so each line is one that the command wrote. brokenLine tells
-// where a real one breaks it.
+// screen is a terminal wide enough for every line, so each line is one that the command wrote. brokenLine finds where a
+// real one breaks it.
 type screen struct {
 	lines    []string
 	row      int
@@ -108,7 +108,7 @@ func (s *screen) write(text string) {
 	}
 }
 
-// control does what the live block asks for: a row is written from its start, after the cursor went up.
+// control carries out a control sequence of the live block: a row is written from its start, after the cursor went up.
 func (s *screen) control(sequence string) {
 	switch sequence[len(sequence)-1] {
 	case 'A':

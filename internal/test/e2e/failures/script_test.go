@@ -49,7 +49,7 @@ func play(t *testing.T, dir string, shared func() (address string, engine engine
 	})
 }
 
-// story holds what a script runs on.
+// story is the environment of a script.
 type story struct {
 	dir    string
 	scope  string
@@ -98,10 +98,10 @@ func setup(env *testscript.Env, dir string, shared func() (string, engine)) erro
 	return nil
 }
 
-// finish removes what the script declared.
+// finish removes the objects that the script declared.
 func (s *story) finish(address string) {
 	list := exec.Command(tendBinary, "get", "-s", s.scope, "-o", "name", "--server", address)
-	names, _ := list.Output() // a server that is away has nothing to remove
+	names, _ := list.Output() // with a server that is down there is nothing to remove
 	for name := range strings.FieldsSeq(string(names)) {
 		kind, rest, _ := strings.Cut(name, "/")
 		args := []string{"delete", kind, rest, "--server", address, "--timeout", "1m"}
@@ -149,8 +149,8 @@ func (s *story) command(ts *testscript.TestScript, args []string) *exec.Cmd {
 	return command
 }
 
-// screenCmd runs `screen CODE FILE tend …` once, on a terminal: FILE holds what stands there at the end. What ANSWER
-// holds is typed; it ends with a line end, as a person ends it.
+// screenCmd runs `screen CODE FILE tend …` once, on a terminal: FILE holds the final screen. The content of ANSWER is
+// typed, with a line end.
 func screenCmd(ts *testscript.TestScript, _ bool, args []string) {
 	s := storyOf(ts)
 	text, code, err := onScreen(s.command(ts, args[2:]), ts.Getenv("ANSWER"))

@@ -26,8 +26,7 @@ import (
 	"tend.dev/tend/internal/store/memory"
 )
 
-// engine is a simulated engine that a script may take away, with the store's disk that it may fill; nil where real ones
-// run.
+// engine is a simulated engine that a script may stop, with the store's disk that it may fill; nil with real ones.
 type engine = *simulated
 
 type simulated struct {
@@ -160,7 +159,7 @@ func await(root string) string {
 var images = []string{"web:1", "web:2", "crash:1", "oom:1", "port:1", "mount:1", "command:1", "denied:1", "once:1",
 	"killed:1", "slow:1", "user:1", "full:1", "late:1"}
 
-// behaviour describes what the containers of an image do.
+// behaviour returns the behaviour of an image's containers.
 func behaviour(spec runtime.ContainerSpec) hollow.Behaviour {
 	refuse := func(reason, detail, next string) hollow.Behaviour {
 		return hollow.Behaviour{StartError: &runtime.RejectedError{Reason: reason, Detail: detail, Next: next}}
@@ -188,7 +187,7 @@ func behaviour(spec runtime.ContainerSpec) hollow.Behaviour {
 	return hollow.Behaviour{Output: []string{"serving " + spec.Image}}
 }
 
-// engineCmd takes the simulated engine away or brings it back, and fills its disk or frees it.
+// engineCmd stops or starts the simulated engine, and fills or frees its disk.
 func engineCmd(ts *testscript.TestScript, _ bool, args []string) {
 	simulated := storyOf(ts).engine
 	switch args[0] {

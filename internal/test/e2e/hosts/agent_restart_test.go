@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// slowly is a body that takes seconds to be sent.
+// slowly is a body that takes seconds to send.
 type slowly struct{ left int }
 
 func (s *slowly) Read(into []byte) (int, error) {

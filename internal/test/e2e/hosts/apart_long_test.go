@@ -38,7 +38,7 @@ func TestAServerApartFromTheOthers(t *testing.T) {
 			}
 		}
 		rules("-I")
-		if apart == servers[0] { // the one that an agent tries first when it starts
+		if apart == servers[0] { // the server that an agent tries first when it starts
 			l.until("it refuses what it can't store",
 				func() bool { return strings.Contains(apart.command("cordon", agent.name).output, "no quorum") })
 			agent.tend.end(syscall.SIGKILL)

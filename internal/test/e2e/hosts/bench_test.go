@@ -51,7 +51,7 @@ func measureALostHost(b *testing.B, flags []string) {
 	elsewhere := l.count("web", lost)
 	cut := time.Now()
 	lost.cut(true)
-	since := func(action string) (out []float64) { // what the engines say: asking tend would take from the processors
+	since := func(action string) (out []float64) { // read from the engines: polling tend would use the measured processors
 		for _, is := range observed.all() {
 			if is.action == action && is.host != lost.name && is.at > cut.UnixNano() {
 				out = append(out, time.Unix(0, is.at).Sub(cut).Seconds())

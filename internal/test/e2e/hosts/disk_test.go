@@ -40,7 +40,7 @@ func TestADiskOfANode(t *testing.T) {
 		if scarce() {
 			t.Errorf("%s says that its disk is full when it isn't", ill.name)
 		}
-		ill.cut(true) // it gets pods before it says that its disk is full
+		ill.cut(true) // it gets pods before it reports its full disk
 		free := disk.Fill()
 		l.must("scale", "prod/web", "8", "--no-wait")
 		l.until("all pods have a node",
@@ -82,7 +82,7 @@ func TestADiskOfANode(t *testing.T) {
 			return strings.Contains(l.command("get", "pods").output, "preparing (Creating)") && l.count("web", ill) == 6
 		})
 		pods := l.named("web")
-		l.declareAt("beside", 2, "node.id == h1") // takes longer than a node may be silent
+		l.declareAt("beside", 2, "node.id == h1") // longer than a node may be silent
 		l.until("the pod says that it takes long", func() bool {
 			return strings.Contains(l.command("describe", "deployment", "prod/web").output,
 				"the container engine has not finished since")

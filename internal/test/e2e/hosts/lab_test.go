@@ -151,7 +151,7 @@ func (h *host) plugIn() {
 	}
 }
 
-// cut takes the host's plug out of the switch, or puts it in again.
+// cut disconnects the host from the switch, or connects it again.
 func (h *host) cut(out bool) {
 	h.lab.Helper()
 	h.lab.ip("-n", h.lab.plug, "link", "set", h.name, map[bool]string{true: "down", false: "up"}[out])
@@ -199,7 +199,7 @@ func (h *host) loadImages() {
 	}
 }
 
-// said holds what a command printed, and how it ended.
+// said is the output of a command, and its exit.
 type said struct {
 	output string
 	err    error
@@ -233,7 +233,7 @@ func (l *lab) must(args ...string) string {
 	return l.hosts[0].must(args...)
 }
 
-// fast are the flags that make what is tested quick.
+// fast are the flags that shorten the tested times.
 var fast = []string{"--node-timeout", "4s", "--heartbeat", "500ms", "--resync", "2s"}
 
 // startServer starts a server with the host's agent in it.

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// brief says which version it is, and ends when it is asked to.
+// brief prints its version, and ends on request.
 const brief = `
 deployment "prod" "brief" {
   image    = "web:1"
@@ -24,8 +24,8 @@ deployment "prod" "brief" {
 }
 `
 
-// earlierOutput replaces a pod on each host: what those before have printed is read from each, through the first,
-// though their containers are gone.
+// earlierOutput replaces a pod on each host, and reads the output of the earlier pods through the first host, though
+// their containers are removed.
 func (l *lab) earlierOutput() {
 	l.Helper()
 	file := filepath.Join(l.folder, "brief.hcl")

@@ -25,8 +25,7 @@ import (
 // lossTimeout is the silence after which a node is lost in BenchmarkReplacedInTime.
 const lossTimeout = 15 * time.Second
 
-// eightPods are plain processes, which take the least of the machine's processors. seconds says which processes they
-// are.
+// eightPods are plain processes, which take the least of the machine's processors. seconds identifies the processes.
 const (
 	seconds   = "86399"
 	eightPods = `
@@ -98,7 +97,7 @@ func measureALoss(b *testing.B, who func(*lab) *host, harm func(*host)) {
 	at := time.Now()
 	harm(lost)
 	w.harmed(at)
-	created := func() (out []time.Time) { // asking tend would take from the processors
+	created := func() (out []time.Time) { // polling tend would use the measured processors
 		for _, h := range l.hosts {
 			if h != lost {
 				out = slices.AppendSeq(out, maps.Values(h.sleepers()))
@@ -122,7 +121,7 @@ func (h *host) sleepers() map[int]time.Time {
 	}
 	now, started := time.Now(), map[int]time.Time{}
 	for _, pid := range strings.Fields(h.run("ip", "netns", "pids", h.space).output) {
-		command, _ := os.ReadFile("/proc/" + pid + "/cmdline") // of one that has ended, nothing
+		command, _ := os.ReadFile("/proc/" + pid + "/cmdline") // an ended process has no command line
 		stat, _ := os.ReadFile("/proc/" + pid + "/stat")
 		_, rest, _ := strings.Cut(string(stat), ") ")
 		fields := strings.Fields(rest)
@@ -164,7 +163,7 @@ func (l *lab) serverOf(agent *host) (server *host) {
 	return server
 }
 
-// witness reads the store of a server, for what becomes of a node.
+// witness reads the store of a server for a node's records.
 type witness struct {
 	*lab
 	store *clientv3.Client
@@ -194,7 +193,7 @@ func (h *host) witness(node string) *witness {
 	return w
 }
 
-// renewals looks at what is left of the lease, often.
+// renewals polls the remaining time of the lease, often.
 func (w *witness) renewals(ctx context.Context) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -242,11 +241,11 @@ func (w *witness) writes(ctx context.Context) {
 	}
 }
 
-// harmed says when the node was harmed: what is renewed later, a new leader of the store renewed.
+// harmed sets the time of the harm: later renewals are those of a new leader of the store.
 func (w *witness) harmed(at time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.harm = at.Add(100 * time.Millisecond) // what was renewed just before it may be seen now
+	w.harm = at.Add(100 * time.Millisecond) // a renewal just before the harm may be seen only now
 }
 
 func (w *witness) until(what string, holds func() bool) {

@@ -77,7 +77,7 @@ func (l *lab) pods() map[string][]pod {
 	return out
 }
 
-// names returns what a name stands for in a pod, sorted.
+// names returns the addresses of a name as a pod resolves it, sorted.
 func (l *lab) names(inside pod, name string) string {
 	words := strings.Fields(l.command("exec", inside.Name, "--", testimage.Program, "lookup", name).output)
 	slices.Sort(words)
@@ -95,7 +95,7 @@ func addresses(pods map[string][]pod) string {
 	return strings.Join(out, " ")
 }
 
-// reach demands that each pod reaches each other one, by its address.
+// reach requires that each pod reaches every other one by its address.
 func (l *lab) reach() {
 	l.Helper()
 	pods := l.pods()
@@ -132,7 +132,7 @@ func TestContainersOfAllHosts(t *testing.T) {
 	before := addresses(spread())
 	l.must("apply", "-f", l.declare("wireguard", 1, 0))
 	t.Run("FromBefore", func(t *testing.T) {
-		// what ran before the network was declared: each host had a subnet of its own since it joined
+		// before the network is declared: each host has a subnet of its own since it joined
 		l.reach()
 		if after := addresses(l.pods()); after != before {
 			t.Errorf("the pods have moved from %s to %s", before, after)
@@ -155,7 +155,7 @@ func TestContainersOfAllHosts(t *testing.T) {
 		}
 	})
 	t.Run("Ingress", func(t *testing.T) {
-		// every host's reaches the pods of all: with three requests in turn each gets one
+		// each host's ingress reaches the pods of all: with three requests in turn each gets one
 		for _, h := range l.hosts {
 			for range 6 {
 				l.until("the ingress of "+h.name+" answers", func() bool {
@@ -185,7 +185,7 @@ func TestContainersOfAllHosts(t *testing.T) {
 		spread()
 		l.reach()
 	})
-	onlyLong(t, "PutBack", func(*testing.T) { // what another program removes
+	onlyLong(t, "PutBack", func(*testing.T) { // rules that another program removes
 		h := l.hosts[1]
 		h.run("iptables", "-t", "nat", "-D", "POSTROUTING", "-o", "tend-overlay", "-j", "RETURN")
 		l.ip("-n", h.space, "route", "flush", "dev", "tend-overlay")
@@ -198,7 +198,7 @@ func TestContainersOfAllHosts(t *testing.T) {
 		l.ip("-n", h.space, "addr", "add", h.address+"/24", "dev", "eth0")
 		l.until("the network has learned it",
 			func() bool { return strings.Contains(l.command("describe", "network", "tend0").output, h.address) })
-		l.must("scale", "prod/web", "8") // its pods may have been replaced meanwhile: the new ones go where fewest are
+		l.must("scale", "prod/web", "8") // its pods may have been replaced meanwhile: the new ones go where there are fewest
 		spread()
 		l.reach()
 	})
@@ -245,7 +245,7 @@ func cutAndHealed(l *lab) {
 	l.reach()
 }
 
-// listen reports whether the switch sees a text in what pods say to each other.
+// listen reports whether the switch sees a text in the traffic between pods.
 func (l *lab) listen(text string) bool {
 	l.Helper()
 	var seen atomic.Bool

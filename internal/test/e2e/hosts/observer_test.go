@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// observer reads what the engines of all hosts say of containers, with the time of the one clock that all hosts have.
-// It knows nothing of tend but the labels.
+// observer reads the events of all hosts' engines, with the time of the clock that all hosts share. Of tend it knows
+// only the labels.
 type observer struct {
 	lab     *lab
 	mu      sync.Mutex
@@ -28,7 +28,7 @@ type observer struct {
 type occurrence struct {
 	host, action, container string
 	at                      int64
-	of, slot                string // the workload as kind/scope/name, and which of its slots
+	of, slot                string // the workload as kind/scope/name, and the slot
 }
 
 // observe begins to read the events of all engines.

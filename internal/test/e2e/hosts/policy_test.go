@@ -106,7 +106,7 @@ func (h *host) calls(from pod, url string) said {
 	return h.docker("exec", from.Name, testimage.Program, "call", "GET", url)
 }
 
-// answers waits until the pod of one deployment gets an answer of another's, at all hosts and from all hosts.
+// answers waits until the pod of one deployment gets an answer from another's, on all hosts.
 func (l *lab) answers(pods map[string][]pod, from, to string) {
 	l.Helper()
 	for _, h := range l.hosts {
@@ -119,8 +119,7 @@ func (l *lab) answers(pods map[string][]pod, from, to string) {
 	}
 }
 
-// refuses waits until the pod of one deployment is refused by another's, at all hosts and from all hosts, by address
-// and by name.
+// refuses waits until the pod of one deployment is refused by another's, on all hosts, by address and by name.
 func (l *lab) refuses(pods map[string][]pod, from, to string) {
 	l.Helper()
 	for _, h := range l.hosts {
@@ -155,7 +154,7 @@ func TestScopesAreApart(t *testing.T) {
 		}
 	})
 	t.Run("Inits", func(t *testing.T) {
-		// only their own node knows their addresses: they reach pods of their scope on others all the same
+		// only their own node knows their addresses, yet they reach pods of their scope on others
 		for _, h := range l.hosts {
 			file := filepath.Join(l.folder, "late.hcl")
 			text := fmt.Appendf(nil, late, testimage.Program, named(pods[h.name], frontPods).Address)
@@ -195,7 +194,7 @@ func TestScopesAreApart(t *testing.T) {
 			}
 		}
 	})
-	onlyLong(t, "PutBack", func(*testing.T) { // what another program removes
+	onlyLong(t, "PutBack", func(*testing.T) { // rules that another program removes
 		for _, harm := range []string{"delete table inet tend", "flush chain inet tend from-shop",
 			"insert rule inet tend between accept"} {
 			l.hosts[1].run(append([]string{"nft"}, strings.Fields(harm)...)...)
@@ -208,7 +207,7 @@ func TestScopesAreApart(t *testing.T) {
 		for _, h := range l.hosts {
 			l.until(h.name+" has no rules", func() bool { return h.run("nft", "list", "table", "inet", "tend").err != nil })
 		}
-		l.must("scale", "shop/front", "5") // those of the host that was cut off are elsewhere: new ones go there
+		l.must("scale", "shop/front", "5") // the pods of the host that was cut off are elsewhere: new ones go there
 		l.must("scale", "db/store", "5")
 		pods := l.scopesEverywhere()
 		l.answers(pods, frontPods, storePods)
@@ -246,7 +245,7 @@ func apartWhileCutOff(l *lab) {
 			func() bool { return strings.Contains(lost.calls(from, url).output, to.Name) })
 	}
 	judged(mate, store)
-	lost.run("nft", "delete", "table", "inet", "tend") // it is put back there too
+	lost.run("nft", "delete", "table", "inet", "tend") // the table is restored there too
 	judged(mate, store)
 	lost.tend.end(syscall.SIGKILL)
 	lost.startAgent()

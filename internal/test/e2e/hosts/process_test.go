@@ -39,7 +39,7 @@ func startInto(t testing.TB, command *exec.Cmd, output io.Writer) *process {
 		t.Fatal(err)
 	}
 	go func() {
-		_ = command.Wait() // its state says how it ended
+		_ = command.Wait() // its ProcessState shows the result
 		close(p.ended)
 	}()
 	return p

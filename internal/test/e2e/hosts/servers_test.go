@@ -45,7 +45,7 @@ func (h *host) load() *requests {
 	return r
 }
 
-// end stops the requests, and demands that some were answered and none failed.
+// end stops the requests, and requires that some were answered and none failed.
 func (r *requests) end(t *testing.T) {
 	t.Helper()
 	close(r.stop)

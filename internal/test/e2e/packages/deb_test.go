@@ -88,7 +88,7 @@ func (m *machine) startAgent() {
 	})
 }
 
-// upgrade installs the newer package over the older: what ran before runs on, under a new server and a new agent.
+// upgrade installs the newer package over the older: containers keep running, under a new server and a new agent.
 func (m *machine) upgrade(before string) {
 	m.Helper()
 	const pids = "systemctl show -p MainPID --value tend tend-agent"

@@ -39,7 +39,7 @@ func TestTheImage(t *testing.T) {
 		left := docker("ps", "-aq", "--filter", "label=tend.scope="+scope)
 		docker(append([]string{"rm", "-f", "-v", server}, strings.Fields(left)...)...)
 		docker("rmi", "-f", app)
-		_ = quiet("docker", "network", "rm", server) // there is none where nothing was deployed
+		_ = quiet("docker", "network", "rm", server) // there is no network if nothing was deployed
 		if err := os.RemoveAll(root); err != nil {
 			t.Error(err)
 		}
@@ -70,7 +70,7 @@ func TestTheImage(t *testing.T) {
 	if output, err := apply.CombinedOutput(); err != nil {
 		t.Fatalf("tend apply: %v: %s", err, output)
 	}
-	// What the engine mounts for the server lies on the host, under the paths that the server knows.
+	// The files that the engine mounts for the server are on the host, under the paths that the server knows.
 	for file, want := range map[string]string{"/data/page": "hello", "/run/secrets/key": "tin-whistle"} {
 		if got := inside("exec", scope+"/web", "--", "/server", "cat", file); got != want {
 			t.Errorf("%s in the pod: %q, want %q", file, got, want)

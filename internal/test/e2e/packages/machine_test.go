@@ -46,7 +46,7 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
-// try runs a shell command on the machine and returns what it wrote, whatever came of it.
+// try runs a shell command on the machine and returns its output, also if it fails.
 func (m *machine) try(command string) string {
 	output, _ := exec.Command("docker", "exec", m.container, "timeout", patience, "sh", "-c", command).CombinedOutput()
 	return strings.TrimSpace(string(output))

@@ -62,7 +62,7 @@ func prepare() error {
 		if len(found) != 1 || len(rpms) != 1 {
 			return fmt.Errorf("make package VERSION=v%s made %d debs and %d rpms", version, len(found), len(rpms))
 		}
-		debs[version] = filepath.Join(built, version+".deb") // the next `make package` removes what it would make
+		debs[version] = filepath.Join(built, version+".deb") // the next `make package` removes its earlier results
 		if err := os.Rename(found[0], debs[version]); err != nil {
 			return err
 		}

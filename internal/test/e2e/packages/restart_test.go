@@ -42,7 +42,7 @@ func (m *machine) refusesNothing() {
 			return m.try("systemctl show -p MainPID --value tend") != killed && m.try("systemctl is-active tend") == "active"
 		})
 	})
-	if refused > 0 || failed > 1 { // the one that it was answering
+	if refused > 0 || failed > 1 { // the request in progress
 		m.Errorf("a crash: of %d requests %d were refused and %d failed", asked, refused, failed)
 	}
 	m.run("tend delete ingress demo/web --yes")
@@ -55,8 +55,8 @@ func (m *machine) refusesNothing() {
 	})
 }
 
-// askWhile asks one request after the other, each over a connection of its own, until a function has returned and one
-// was asked after it.
+// askWhile sends one request after the other, each over a new connection, until a function has returned and one more
+// was sent.
 func (m *machine) askWhile(address string, do func()) (asked, refused, failed int) {
 	m.Helper()
 	stop, ended := make(chan struct{}), make(chan struct{})
@@ -86,7 +86,7 @@ func (m *machine) askWhile(address string, do func()) (asked, refused, failed in
 	return asked, refused, failed
 }
 
-// ask asks for a host that nothing serves: the ingress itself answers.
+// ask requests a host that nothing serves: the ingress itself answers.
 func ask(address string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
