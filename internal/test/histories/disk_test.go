@@ -75,7 +75,7 @@ func TestADiskOfOneServerIsFull(t *testing.T) {
 		free := disks[name].Fill()
 		stop, histories := c.recording(t)
 		c.says(name, "must stay free")
-		refusals := []int{http.StatusInsufficientStorage, http.StatusServiceUnavailable} // the latter once the server is about to end
+		refusals := []int{http.StatusInsufficientStorage, http.StatusServiceUnavailable} // 503 once the server ends
 		if r := full.caller()(asked{key: "full", verb: apply, value: "web:1"}.request()); r.err == nil &&
 			!slices.Contains(refusals, r.status) {
 			t.Errorf("a write on a full disk: %d %s", r.status, r.problem)

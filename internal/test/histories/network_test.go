@@ -68,7 +68,7 @@ func (n *network) relay(server, at, to string) {
 // connect joins a connection to a server's store, if the link from where it comes is not cut.
 func (n *network) connect(server string, near net.Conn, to string) {
 	from := n.owner(near)
-	if from == "" { // the other end is no server, or has closed: there is no link to check
+	if from == "" { // the other end has closed, or isn't a server: no link applies
 		_ = near.Close()
 		return
 	}
