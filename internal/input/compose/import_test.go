@@ -78,7 +78,7 @@ func archives(t testing.TB) []string {
 	return globbed(t, "testdata/*.txtar", 8)
 }
 
-// corpus are small projects, each with one construct.
+// corpus returns the small projects of testdata, each with one construct.
 func corpus(t testing.TB) []string {
 	t.Helper()
 	return globbed(t, "testdata/corpus/*.txtar", 120)

@@ -113,6 +113,7 @@ func (c *converter) exposed(u *unit) {
 	}
 }
 
+// portOf returns a published port as an entry of ports.
 func portOf(p types.ServicePortConfig) string {
 	address := p.HostIP
 	switch {

@@ -66,6 +66,7 @@ func (c *converter) placement(u *unit, d *types.DeployConfig, own string, out *a
 	}
 }
 
+// spread converts the first valid preference, and reports the others as lost.
 func (c *converter) spread(here string, preferences []types.PlacementPreferences, out *api.Placement) {
 	for i, preference := range preferences {
 		at := fmt.Sprintf("%s.preferences[%d]", here, i)
@@ -103,7 +104,7 @@ func nodeConstraint(text string) (string, error) {
 	return constraint, err
 }
 
-// nodeAttribute is Tend's name of an attribute of a node.
+// nodeAttribute returns Tend's name of a node's attribute.
 func nodeAttribute(name string) string {
 	switch name {
 	case "node.platform.arch":

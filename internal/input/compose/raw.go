@@ -32,6 +32,7 @@ func readRaw(files []string) ([]piece, error) {
 	return c.pieces, nil
 }
 
+// collector collects the raw texts of the project's files, each once.
 type collector struct {
 	pieces []piece
 	seen   map[string]bool

@@ -12,7 +12,7 @@ const width = 80
 
 // ReportOptions say how a report is written.
 type ReportOptions struct {
-	// From is the folder of the reader: files below it are named as seen from there.
+	// From is the folder from which the reader reads the report: paths of files below it are relative to it.
 	From string
 	// Manifest is the file that was written, or empty if unknown.
 	Manifest string

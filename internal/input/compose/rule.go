@@ -30,6 +30,7 @@ func parseRule(text string) ([][]condition, error) {
 	return out, nil
 }
 
+// ruleParser is a recursive descent parser of rules; rest is the text that it hasn't parsed.
 type ruleParser struct{ rest string }
 
 func (p *ruleParser) skip() { p.rest = strings.TrimLeft(p.rest, " \t\n") }
@@ -43,6 +44,7 @@ func (p *ruleParser) take(word string) bool {
 	return found
 }
 
+// either parses terms joined by ||: the alternatives of all terms.
 func (p *ruleParser) either(depth int) ([][]condition, error) {
 	out, err := p.both(depth)
 	for err == nil && p.take("||") {
@@ -56,6 +58,7 @@ func (p *ruleParser) either(depth int) ([][]condition, error) {
 	return out, err
 }
 
+// both parses factors joined by &&: each combination of the factors' alternatives.
 func (p *ruleParser) both(depth int) ([][]condition, error) {
 	out, err := p.one(depth)
 	for err == nil && p.take("&&") {
@@ -73,6 +76,7 @@ func (p *ruleParser) both(depth int) ([][]condition, error) {
 	return out, err
 }
 
+// one parses a matcher, or a rule in parentheses.
 func (p *ruleParser) one(depth int) ([][]condition, error) {
 	if depth > 16 {
 		return nil, fmt.Errorf("its parentheses are too deep")

@@ -48,6 +48,7 @@ func fixesPort(d *draft, f *faults) bool {
 	return len(fixed) > 0
 }
 
+// membersOf returns the labs of a class: copies of the draft with numbered names and hosts.
 func membersOf(d *draft, count int) []*draft {
 	members := make([]*draft, 0, count)
 	for number := 1; number <= count; number++ {

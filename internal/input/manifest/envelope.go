@@ -133,8 +133,8 @@ func (d *draft) metadata(entry *field, f *faults) {
 	}
 }
 
-// nativeMetadata takes labels and annotations out of a block. Kinds that are delivered to a cluster have neither in
-// their specs, and need them: an annotation of an application says what an operation may do.
+// nativeMetadata removes labels and annotations from a block. Kinds that are delivered to a cluster have neither in
+// their specs, but need them: an annotation of an application sets what an operation may do.
 func (d *draft) nativeMetadata(body *node, f *faults) {
 	d.object.Metadata.Labels = d.table(body, "labels", f)
 	d.object.Metadata.Annotations = d.table(body, "annotations", f)

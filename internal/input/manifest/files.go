@@ -95,6 +95,7 @@ func inputs(o Options) ([]input, error) {
 	return out, nil
 }
 
+// inputsOf returns the files to read for a name: standard input, a file, or the manifests of a folder.
 func inputsOf(name string, o Options) ([]input, error) {
 	if name == "-" {
 		format, err := formatNamed(o.Format)
@@ -157,6 +158,7 @@ func resolve(name string) (string, fs.FileInfo, error) {
 	return here, info, err
 }
 
+// resolveIn finds a file or folder in a folder, with or without one of the suffixes.
 func resolveIn(folder, name string) (string, fs.FileInfo, error) {
 	path := filepath.Join(folder, name)
 	if folder == "" {

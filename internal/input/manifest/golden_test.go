@@ -92,7 +92,7 @@ func languageOutcome(t *testing.T, archive *txtar.Archive) string {
 	return out.String()
 }
 
-// unescaped lets a variable of a test hold a newline, written \n.
+// unescaped replaces each escaped newline in a test's variables.
 func unescaped(vars map[string]string) map[string]string {
 	for name, value := range vars {
 		vars[name] = strings.ReplaceAll(value, `\n`, "\n")

@@ -74,6 +74,7 @@ func (g *gauge) excess() (what, next string) {
 	return "", ""
 }
 
+// take updates the counts with the next token.
 func (g *gauge) take(t hclsyntax.TokenType) {
 	g.tokens++
 	switch t {

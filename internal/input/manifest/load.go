@@ -97,6 +97,7 @@ func Load(o Options) (Result, error) {
 	return l.result, nil
 }
 
+// loader is one call of Load in progress.
 type loader struct {
 	options Options
 	faults  faults

@@ -66,7 +66,7 @@ func TestProcessSubstitution(t *testing.T) {
 	}
 }
 
-// releasePipe lets a read of a pipe end that was left behind.
+// releasePipe ends a read of a pipe that was abandoned.
 func releasePipe(t *testing.T, fifo string) {
 	t.Helper()
 	for limit := time.Now().Add(20 * time.Second); ; {

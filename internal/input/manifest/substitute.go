@@ -29,6 +29,7 @@ type frame struct {
 	braces int    // open in a template
 }
 
+// mode is the part of HCL's syntax that the substituter is in.
 type mode int
 
 const (

@@ -44,6 +44,7 @@ func quote(text string) string {
 	return out.String()
 }
 
+// escape returns a text with the escapes of a quoted HCL string.
 func escape(text string) string {
 	var out strings.Builder
 	for _, r := range text {

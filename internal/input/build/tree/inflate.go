@@ -35,6 +35,7 @@ func Inflate(from io.Reader, limit int64) (io.Reader, error) {
 	return &inflated{from: unpacked, packed: counted, limit: limit, compressed: true}, nil
 }
 
+// counter counts the bytes read, before they are decompressed.
 type counter struct {
 	from io.Reader
 	n    int64
@@ -46,6 +47,7 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// inflated reads a tree, decompressed if it is compressed, and ends with a HostileError beyond the limits.
 type inflated struct {
 	from       io.Reader
 	packed     *counter

@@ -74,6 +74,7 @@ func Pack(ctx context.Context, folder string, to io.Writer, opts PackOptions) (P
 	return p.packed, nil
 }
 
+// packer writes one tree as a tar.
 type packer struct {
 	ctx     context.Context
 	root    *os.Root

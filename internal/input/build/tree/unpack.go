@@ -103,6 +103,7 @@ func (z *zeros) isEnd() error {
 
 const tarBlock = 512 // the padding of the last entry is shorter
 
+// unpacker writes one tar into a folder, and tracks what the limits leave.
 type unpacker struct {
 	root   *os.Root
 	left   int64
