@@ -44,6 +44,7 @@ func (s *Server) await(ctx context.Context, in *awaitBody) (api.AwaitResult, err
 	return api.AwaitResult{Revision: snap.Revision(), Outcomes: outcomes}, err
 }
 
+// observed returns what core/outcome needs to judge a write: the object with its status, its pods and its releases.
 func observed(snap records.Snapshot, ref api.Ref) outcome.Observed {
 	found, err := verbs.TargetOf(ref).Resolve(snap)
 	if err != nil {

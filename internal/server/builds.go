@@ -101,6 +101,7 @@ func (s *Server) readBuild(ctx context.Context, of built, follow bool, each func
 	return err
 }
 
+// readLines reads a build's log from a node. Without follow, a node that stays silent too long is an error.
 func readLines(ctx context.Context, on nodeapi.Node, called string, follow bool, each func(line string) error) error {
 	if follow {
 		return on.BuildLog(ctx, called, true, each)

@@ -71,6 +71,7 @@ type wiped struct {
 	Errors    []string    `json:"errors"`
 }
 
+// wipedKind and pruned are the answer's entries about one object, in the predecessor's form.
 type wipedKind struct {
 	Kind   api.Kind `json:"kind"`
 	Pruned pruned   `json:"pruned"`
@@ -111,6 +112,7 @@ func (s *Server) callbackWipe(w http.ResponseWriter, r *http.Request, g grant) {
 	writeEnvelope(w, out)
 }
 
+// wipe deletes the objects of a name in wipeOrder, and its config if that was requested.
 func (s *Server) wipe(r *http.Request, g grant, bucket verbs.Bucket) (wiped, error) {
 	out := wiped{Scope: bucket.Scope, Name: bucket.Name, Resources: []wipedKind{}, Errors: []string{}}
 	snap, err := s.snapshot()

@@ -171,6 +171,7 @@ type described struct {
 	Pods     []wirePod       `json:"pods"`
 }
 
+// wireManifest and wirePod are the parts of described, in the predecessor's form.
 type wireManifest struct {
 	Kind     api.Kind                   `json:"kind"`
 	Scope    string                     `json:"scope,omitempty"`
@@ -205,6 +206,7 @@ func wireName(pod api.Pod, dotted string) string {
 	return pod.Scope + "-" + dotted + "." + pod.Slot
 }
 
+// describedTo describes an object to a plugin.
 func describedTo(snap records.Snapshot, object api.Object) described {
 	out := described{Status: json.RawMessage("null"), Pods: []wirePod{}}
 	m := &out.Manifest

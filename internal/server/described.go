@@ -44,17 +44,17 @@ func of[T any](s *Server) *huma.Schema {
 	return s.api.OpenAPI().Components.Schemas.Schema(kind, true, kind.Name())
 }
 
-// inJSON is a body of one JSON value.
+// inJSON returns a body of one JSON value.
 func inJSON[T any](s *Server) map[string]*huma.Schema {
 	return map[string]*huma.Schema{"application/json": of[T](s)}
 }
 
-// eachLine is a body of JSON lines, or of server-sent events with one JSON value each.
+// eachLine returns a body of JSON lines, or of server-sent events with one JSON value each.
 func eachLine[T any](s *Server) map[string]*huma.Schema {
 	return map[string]*huma.Schema{jsonLines: of[T](s), "text/event-stream": {Type: huma.TypeString}}
 }
 
-// raw is a body of bytes or text.
+// raw returns a body of bytes or text.
 func raw(mediaType string) map[string]*huma.Schema {
 	schema := &huma.Schema{Type: huma.TypeString}
 	if mediaType == fileBytes || mediaType == zstdBytes {

@@ -20,7 +20,7 @@ type applied struct {
 	Status   json.RawMessage `json:"status,omitempty" doc:"ignored: the server writes it"`
 }
 
-// manifests is the body of an apply: one manifest or a list, as JSON or YAML.
+// manifests returns the body of an apply: one manifest or a list, as JSON or YAML.
 func (s *Server) manifests() map[string]*huma.Schema {
 	schemas := s.api.OpenAPI().Components.Schemas
 	schemas.Map()["Manifest"] = schemas.Schema(reflect.TypeFor[applied](), false, "")

@@ -21,7 +21,7 @@ func checkEventTypes(asked []string) error {
 	return nil
 }
 
-// eventTypes returns the types of all events, and before them the actions alone: they are the nearer guess.
+// eventTypes returns the types of all events, preceded by the actions alone, which are the closer suggestions.
 func eventTypes() []string {
 	var actions, types []string
 	for _, action := range api.EventActions {

@@ -33,6 +33,7 @@ type eventFilter struct {
 	visible []string
 }
 
+// wants reports whether the filter selects an event.
 func (f eventFilter) wants(e api.Event) bool {
 	if len(f.types) > 0 && !slices.ContainsFunc(f.types, func(t string) bool {
 		return e.Type == t || api.EventTypeByKind(e.Type) == t || strings.HasSuffix(e.Type, "."+t)
@@ -87,6 +88,7 @@ func (s *Server) readEvents(w http.ResponseWriter, r *http.Request) { s.serveLog
 
 func (s *Server) readAudit(w http.ResponseWriter, r *http.Request) { s.serveLog(w, r, s.Audit) }
 
+// serveLog answers a request for a log: with a stream, or with one page.
 func (s *Server) serveLog(w http.ResponseWriter, r *http.Request, log Log) {
 	request, err := s.eventRequest(r, log)
 	if err == nil && request.follow {

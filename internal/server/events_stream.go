@@ -34,6 +34,7 @@ func (s *Server) followEvents(w http.ResponseWriter, r *http.Request, request ev
 	}
 }
 
+// eventStream is a stream of events to one reader.
 type eventStream struct {
 	request  eventRequest
 	out      *lines

@@ -72,6 +72,7 @@ func (s *Server) refuseToken(on listenerKind, w http.ResponseWriter, r *http.Req
 	writeProblem(w, problemOf(fault))
 }
 
+// loopbackHost reports whether a Host header names this machine by a loopback name or address.
 func loopbackHost(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -85,6 +86,7 @@ func loopbackHost(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
+// sameOrigin reports whether a request comes from no web page, or from one of this server.
 func sameOrigin(r *http.Request) bool {
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {

@@ -17,7 +17,7 @@ type shownProblem struct{ *api.Problem }
 
 func (p shownProblem) GetStatus() int { return p.Status }
 
-// ContentType is RFC 9457's.
+// ContentType returns the content type of RFC 9457.
 func (p shownProblem) ContentType(string) string { return "application/problem+json" }
 
 // huma keeps its error type in package variables; this server is the only user of huma in the program.

@@ -178,6 +178,7 @@ func (s *Server) read(ctx context.Context, from source, opts container.LogOption
 	return on.Logs(ctx, from.id, opts)
 }
 
+// drainByTime merges the lines of several pods in the order of their times.
 func drainByTime(out *lines, heads []*head) error {
 	live := make([]*head, 0, len(heads))
 	for _, h := range heads {

@@ -59,6 +59,7 @@ func (s *Server) followLogs(ctx context.Context, out *lines, wanted logsOf) erro
 	return nil
 }
 
+// logFollower follows the output of an owner's pods for one reader.
 type logFollower struct {
 	server *Server
 	out    *lines

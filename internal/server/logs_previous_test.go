@@ -36,7 +36,7 @@ func (k *keeping) KeptLog(ctx context.Context, container string, _ runtime.LogOp
 	return nil, runtime.ErrNotFound
 }
 
-// keepingWorld is a world with a deployment and two nodes that keep logs.
+// keepingWorld makes a world with a deployment and two nodes that keep logs.
 func keepingWorld(t *testing.T) (*world, *keeping, *keeping) {
 	first, second := &keeping{}, &keeping{}
 	w := newWorld(t, func(o *server.Options) {

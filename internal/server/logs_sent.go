@@ -15,6 +15,7 @@ type sentLines struct {
 	streams map[string]*sentStream
 }
 
+// sentStream records the position in one stream (stdout or stderr) by the time of its last line.
 type sentStream struct {
 	at time.Time
 	// lines is the number of lines sent with exactly that time; again counts those of them that were repeated.

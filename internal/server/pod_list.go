@@ -120,6 +120,7 @@ func podOf(snap records.Snapshot, t *api.Task, frozen bool) api.Pod {
 	return pod
 }
 
+// observe fills in a pod from the status that its node reported.
 func observe(pod *api.Pod, status *api.TaskStatus) {
 	pod.State, pod.Ready = status.State, status.Ready && pod.Desired == api.DesiredRunning && !status.CrashLoop
 	pod.Container, pod.Address, pod.Ports = status.Container, status.Address, status.Ports
@@ -180,6 +181,7 @@ func podMeant(snap records.Snapshot, owner api.Ref, pod string) string {
 	return " (any more)"
 }
 
+// taskOfSlot returns the task that fills a slot, else the newest one that did; nil if there is none.
 func taskOfSlot(snap records.Snapshot, owner api.Ref, slot string) *api.Task {
 	if record, ok := snap.Get(records.SlotKey(owner, slot)); ok {
 		id, _ := record.Value.(string)

@@ -89,7 +89,7 @@ func (s *Server) blobRoutes() {
 		shape{answers: replies("they are here", nil)}, s.blob(s.getBlob))
 }
 
-// ownRoutes are about the server itself.
+// ownRoutes registers the routes about the server itself.
 func (s *Server) ownRoutes() {
 	s.documented("GET", "/healthz", "200 while the process answers",
 		shape{answers: replies("it answers", inJSON[api.Health](s))}, s.healthz)

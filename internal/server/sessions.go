@@ -18,6 +18,7 @@ type sessions struct {
 	open map[string]map[*session]bool
 }
 
+// session is one open request of a token.
 type session struct {
 	// token is the id of the token.
 	token string

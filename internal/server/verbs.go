@@ -74,6 +74,7 @@ func Verbs() (out []verb.Verb) {
 	return out
 }
 
+// ownVerb is a verb that the server itself carries out, since it reaches nodes or receivers.
 type ownVerb struct {
 	verb.Verb
 	do func(s *Server, ctx context.Context, target verbs.Target, input any) (any, error)

@@ -68,6 +68,7 @@ func (f objectFilter) refOf(key string) (api.Ref, bool) {
 	return api.Ref{}, false
 }
 
+// watchStream is a watch's stream to one reader.
 type watchStream struct {
 	server   *Server
 	out      *lines

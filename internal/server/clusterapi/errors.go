@@ -44,6 +44,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) int {
 	return f.status
 }
 
+// failureOf returns the answer to an error. Unknown errors are the server's own: the operator may retry.
 func failureOf(err error) *failure {
 	var f *failure
 	var tooLarge *http.MaxBytesError

@@ -109,6 +109,7 @@ func (h *Handler) untilNext(next time.Time) time.Duration {
 	return max(next.Sub(h.Now()), time.Millisecond)
 }
 
+// waitOf returns how long a request waits for jobs.
 func waitOf(r *http.Request) (time.Duration, error) {
 	text := r.URL.Query().Get("wait")
 	if text == "" {

@@ -128,7 +128,7 @@ func (t *Term) keepAlive(ctx context.Context, renewed time.Time) error {
 	return t.Store.KeepAlive(ctx, t.lease)
 }
 
-// End gives the controllers back, for another server to claim. The term must not be used afterwards.
+// End releases the controllers for another server. The term must not be used afterwards.
 func (t *Term) End(ctx context.Context) {
 	if t.release == nil {
 		return // the claim of a server that has the store to itself doesn't expire

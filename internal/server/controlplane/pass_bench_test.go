@@ -111,7 +111,7 @@ func (w *passWorld) settle() {
 	w.b.Fatalf("%v do not settle", w.dirty())
 }
 
-// dirty is the pass.
+// dirty runs a pass, and returns the keys that it would queue.
 func (w *passWorld) dirty() (out []reconciler.Key) {
 	for _, c := range w.controllers {
 		out = append(out, c.Dirty(w.now)...)

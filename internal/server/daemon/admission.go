@@ -23,7 +23,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// refusedServer is the answer to a server that may not join, or not be removed.
+// refusedServer returns the answer to a server that may not join, or not be removed.
 func refusedServer(why, next string) *api.Problem {
 	return &api.Problem{Title: "ServerRefused", Status: http.StatusConflict, Detail: why, Next: next}
 }

@@ -49,7 +49,7 @@ func bareAtRest(b *testing.B, nodes int) float64 {
 	return 100 * used.Seconds() / rest.Seconds()
 }
 
-// heartbeats are those of one node, from a moment of its own on.
+// heartbeats sends the heartbeats of one node, beginning at a random moment.
 func heartbeats(ctx context.Context, b *testing.B, url string) {
 	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer transport.CloseIdleConnections()

@@ -161,7 +161,7 @@ func recordRoot(t *testing.T, archive string) {
 	pack(t, m.root, archive)
 }
 
-// storeObjects has a server store and run objects of many kinds.
+// storeObjects makes a server store and run objects of many kinds.
 func storeObjects(t *testing.T, r *running) {
 	t.Helper()
 	db := api.Ref{Kind: api.KindStatefulSet, Scope: "prod", Name: "db"}

@@ -72,7 +72,7 @@ func (d *daemon) hasMember() bool {
 	return len(found) > 0
 }
 
-// errExternalRoot is the error of a root whose cluster is in an external etcd, started without it.
+// errExternalRoot returns the error for a root whose cluster is in an external etcd, if it is started without one.
 func (d *daemon) errExternalRoot(settings peer.Settings) error {
 	return fmt.Errorf("%s belongs to the cluster %s in an external etcd: give --etcd-endpoints as before, or start a new cluster with an empty --root", d.Root, settings.Cluster)
 }

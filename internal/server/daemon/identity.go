@@ -31,6 +31,7 @@ func identify(ctx context.Context, s store.Store, root string) (records.Cluster,
 	return known, keys, err
 }
 
+// founded creates the store's identity and its keys, on the first boot.
 func founded(ctx context.Context, s store.Store, path string) (records.Cluster, *secret.Keys, error) {
 	keys, err := secret.Open(path, "")
 	if err != nil {

@@ -107,7 +107,7 @@ func (had thief) reads(entries map[string]store.Entry) (sealed int, open []strin
 	return sealed, open
 }
 
-// authorityOfNodes is the part that the thief reads.
+// authorityOfNodes returns the authority of nodes in a store, if the thief can decrypt it.
 func (had thief) authorityOfNodes(entries map[string]store.Entry) *authority.Authority {
 	had.t.Helper()
 	opened, err := secret.Unseal(bytes.NewReader(entries[records.AuthorityKey].Value), had.keys)
@@ -357,7 +357,7 @@ func podsOf(pods []api.Pod) (ids []string) {
 	return ids
 }
 
-// joinWorker has a machine join as the node "worker".
+// joinWorker joins a machine as the node "worker".
 func (c *rotating) joinWorker() {
 	c.t.Helper()
 	token, err := c.running["a"].client.JoinToken(c.t.Context(), api.JoinTokenRequest{})

@@ -119,7 +119,7 @@ func (d *daemon) claimed(ctx context.Context) (bool, error) {
 	return false, fmt.Errorf("claim the controllers: %w", err)
 }
 
-// unclaimed gives the controllers back after a resume that failed.
+// unclaimed releases the controllers after a failed resume.
 func (d *daemon) unclaimed(ctx context.Context) {
 	if d.pause.why() != "" {
 		d.abdicate(ctx)

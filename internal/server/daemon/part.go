@@ -15,6 +15,7 @@ type part struct {
 	run  func(ctx context.Context) error
 }
 
+// runningPart is a part between start and stop.
 type runningPart struct {
 	part
 	cancel context.CancelFunc

@@ -97,7 +97,7 @@ func (d *daemon) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// nodesAbsent is the error of a resume while nodes are not connected.
+// nodesAbsent returns the error of a resume while nodes are not connected.
 func nodesAbsent(absent []string) error {
 	return &api.Problem{Type: api.ProblemType + "NodesAbsent", Status: http.StatusConflict, Title: "NodesAbsent",
 		Detail: "these nodes are not connected, so what runs there can't be compared with the store: " +

@@ -160,7 +160,7 @@ func (w *membersWorld) look(times int) {
 	}
 }
 
-// listed is the name in `tend servers` of the server that commands are about.
+// listed returns the name in `tend servers` of the server that commands concern.
 func (w *membersWorld) listed() string {
 	for _, m := range w.a.etcd.Members() {
 		if m.URL == w.address {
@@ -225,7 +225,7 @@ func (w *membersWorld) again(wiped bool) error {
 	return err
 }
 
-// asBefore are the options of a server that starts once more.
+// asBefore sets the options of a server that starts once more.
 func (w *membersWorld) asBefore(o *Options) {
 	if w.about == "a" {
 		o.opened = func(d *daemon) { w.a = d }

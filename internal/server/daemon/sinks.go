@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/platform/version"
 )
 
-// source is the source of all events of the cluster.
+// source returns the source of all events of the cluster.
 func (d *daemon) source() string { return "/tend/clusters/" + d.cluster.UID }
 
 // sinks returns the options of the sinks' controller, and registers its metrics.

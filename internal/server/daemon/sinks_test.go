@@ -26,7 +26,8 @@ type collector struct {
 	verifier *standard.Webhook
 
 	mu sync.Mutex
-	// first are the events in the order of their first arrival, times how often each came, by its id in the header.
+	// first holds the events in the order of their first arrival; times counts the arrivals of each, by the id in its
+	// header.
 	first []string
 	times map[string]int
 	ids   map[string]string

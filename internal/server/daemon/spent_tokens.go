@@ -25,6 +25,7 @@ func (d *daemon) spendTokens(ctx context.Context, by func(server string) bool) e
 	return nil
 }
 
+// spendToken records in one token the servers that by selects, and retries if the token changed meanwhile.
 func (d *daemon) spendToken(ctx context.Context, key string, by func(server string) bool) error {
 	for range mostTries {
 		token, err := readStored[records.JoinToken](ctx, d.store, key)

@@ -143,7 +143,7 @@ func (k *Ingress) Advance(_ records.Snapshot, r *records.Rotation, txn *records.
 	return nil
 }
 
-// Parties implements Key: proxies have the servers sign.
+// Parties implements Key: there are none besides the servers, which sign for the proxies.
 func (*Ingress) Parties(records.Snapshot) []rekey.Party { return nil }
 
 // mostHosts is the number of hosts that are named if their certificates are left.

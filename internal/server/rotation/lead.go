@@ -43,6 +43,7 @@ func (s *Service) LeadOnce(ctx context.Context, term Store) error {
 	return errors.Join(faults...)
 }
 
+// leadKey advances the rotation of one key by one phase, if its parties are ready.
 func (s *Service) leadKey(ctx context.Context, term Store, key Key) error {
 	snap := s.Snapshot()
 	name := key.Info(snap).Name
