@@ -11,6 +11,7 @@ func Around(inner Store, between func(ctx context.Context, name string, call fun
 	return &around{inner, between}
 }
 
+// around is a store whose calls run within between.
 type around struct {
 	Store
 	between func(ctx context.Context, name string, call func(context.Context) error) error

@@ -68,7 +68,7 @@ func (s *Store) fill(into *os.File, r io.Reader, limit int64) (string, error) {
 	return algorithm + hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// take gives a complete file its name. An existing file stays, because running containers have it mounted.
+// take renames a complete file to its final name. An existing file stays, because running containers have it mounted.
 func (s *Store) take(half, digest string) error {
 	if there, err := s.Renew(digest); err != nil || there {
 		return errors.Join(err, os.Remove(half))

@@ -78,6 +78,7 @@ func comparisons(txn store.Txn) []clientv3.Cmp {
 	return out
 }
 
+// operations returns the writes of a transaction as etcd's operations.
 func operations(txn store.Txn) []clientv3.Op {
 	out := make([]clientv3.Op, len(txn.Do))
 	for i, op := range txn.Do {
@@ -101,6 +102,7 @@ func readers(txn store.Txn) []clientv3.Op {
 	return out
 }
 
+// conflict returns the error that names the first precondition that didn't hold, from the reads of readers.
 func conflict(txn store.Txn, got *clientv3.TxnResponse) error {
 	for i, c := range txn.If {
 		have := int64(0)

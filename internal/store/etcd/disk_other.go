@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// freeBytes is unsupported: servers run on Linux, and elsewhere the package is only compiled into the commands.
+// freeBytes returns an error: servers run on Linux, and elsewhere the package is only compiled into the commands.
 func freeBytes(string) (int64, error) { return 0, errors.ErrUnsupported }
 
-// reserve is unsupported, as freeBytes is.
+// reserve returns an error, as freeBytes does.
 func reserve(*os.File, int64) error { return errors.ErrUnsupported }

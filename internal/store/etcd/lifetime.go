@@ -28,7 +28,7 @@ type calls struct {
 	starting sync.Mutex
 }
 
-// begin begins the lifetime.
+// begin opens the store's lifetime, with its checks of the quorum and of a stalled disk.
 func (s *calls) begin(quorum, stalled func() error) {
 	s.quorum, s.stalled = quorum, stalled
 	s.lifetime, s.end = context.WithCancelCause(context.Background())

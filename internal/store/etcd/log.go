@@ -106,6 +106,7 @@ func (c *core) severity(level zapcore.Level) slog.Level {
 
 func (c *core) Sync() error { return nil }
 
+// severity maps zap's levels to slog's.
 func severity(level zapcore.Level) slog.Level {
 	switch {
 	case level >= zapcore.ErrorLevel:

@@ -46,6 +46,7 @@ type Auditor struct {
 	bounded bounded
 }
 
+// audited is a call that waits to be written, with its time.
 type audited struct {
 	at   time.Time
 	data api.AuditData
@@ -223,6 +224,7 @@ func (a *Auditor) lost(calls []audited, err error) {
 	}
 }
 
+// op returns the write of one entry with the calls.
 func (a *Auditor) op(calls []audited) (store.Op, error) {
 	e := entry{Time: calls[0].at, Events: make([]stored, len(calls))}
 	s := slot{known: a.Revision(), at: calls[0].at.UnixMilli(), salt: rand.Uint32(), subject: anySubject}

@@ -17,6 +17,7 @@ type entry struct {
 	Events []stored  `json:"events"`
 }
 
+// stored is one event as it is stored.
 type stored struct {
 	// Time is the event's own time, if it differs from the entry's.
 	Time    *time.Time      `json:"time,omitempty"`

@@ -93,6 +93,7 @@ func (s *Store) since(revision int64) ([]commit, <-chan struct{}, error) {
 	return s.commits[revision-oldest:], s.grown, nil
 }
 
+// under returns the events below a prefix.
 func under(prefix string, events []store.Event) []store.Event {
 	if prefix == "" {
 		return events

@@ -48,6 +48,7 @@ func (s Snapshot) With(objects []api.Object, found ...Found) Snapshot {
 	return Snapshot{Reader: next}
 }
 
+// ahead is a Reader that also returns objects which aren't stored yet; see With.
 type ahead struct {
 	Reader
 	objects map[string]*api.Object

@@ -19,6 +19,7 @@ const manyTexts = 1 << 15
 
 var common texts
 
+// one returns the kept copy of a text, and keeps it if it is new.
 func (t *texts) one(s string) string {
 	if s == "" {
 		return ""

@@ -18,6 +18,7 @@ const (
 	callbackPrefix = "CALLBACK-SHA256-KEY-"
 )
 
+// format returns the content of a key file.
 func format(pairs ...pair) []byte {
 	var out bytes.Buffer
 	fmt.Fprintln(&out, "# Tend's cluster keys. Keep a copy: without this file stored secrets can't be read.")

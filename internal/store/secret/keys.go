@@ -95,6 +95,7 @@ func (k *Keys) current() pair {
 // Fingerprint identifies the keys in use without revealing any.
 func (k *Keys) Fingerprint() string { return k.current().fingerprint() }
 
+// fingerprint identifies a pair by hashes of its public parts, without revealing a key.
 func (p pair) fingerprint() string {
 	hash := sha256.New()
 	fmt.Fprintln(hash, p.identity.Recipient().String())

@@ -53,7 +53,7 @@ func (k *Keys) Add(text []byte) error {
 	})
 }
 
-// Use has the keys of a fingerprint encrypt from now on. It returns ErrUnknownKey if they are not held.
+// Use makes the keys of a fingerprint the ones that encrypt from now on. It returns ErrUnknownKey if they are not held.
 func (k *Keys) Use(fingerprint string) error {
 	if k.Fingerprint() == fingerprint {
 		return nil

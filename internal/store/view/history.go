@@ -22,6 +22,7 @@ type history struct {
 // begin records that everything up to a revision came from the first listing.
 func (h *history) begin(revision int64) { h.oldest = revision + 1 }
 
+// add appends a commit, and drops the oldest beyond the limit.
 func (h *history) add(c commit) {
 	h.commits = append(h.commits, c)
 	h.changes += len(c.changes)

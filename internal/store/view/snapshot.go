@@ -102,7 +102,7 @@ func (i *indexed) before(other *indexed) bool {
 		strings.Compare(i.key(), other.key())) < 0
 }
 
-// key is empty in the pivot of a lookup, which therefore comes before every record.
+// key returns the record's key. It is empty in the pivot of a lookup, which therefore comes before every record.
 func (i *indexed) key() string {
 	if i.record == nil {
 		return ""

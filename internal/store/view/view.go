@@ -80,6 +80,7 @@ type View struct {
 	listeners []*listener
 }
 
+// listener is a function registered with OnChange. Its pointer identifies it for remove.
 type listener struct{ fn func(Change) }
 
 // waiter is a call of WaitFor: reached is closed at its revision.
