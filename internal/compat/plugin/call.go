@@ -118,6 +118,7 @@ func (p *Plugin) asItIs() (*Plugin, error) {
 	return p.root.load(p.Dir), nil
 }
 
+// lacks returns the error for a command that the plugin doesn't have.
 func (p *Plugin) lacks(command string) *Error {
 	var known []string
 	for _, c := range p.Offered() {

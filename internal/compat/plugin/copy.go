@@ -21,6 +21,7 @@ func copyTree(ctx context.Context, from source, into string) error {
 	return badSource(from.text, "the server has to be able to read all of it", "%s", err)
 }
 
+// copying is a copy in progress, with the bytes and entries that it may still copy.
 type copying struct {
 	ctx        context.Context
 	from, into string

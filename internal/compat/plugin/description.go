@@ -130,6 +130,7 @@ func executable(path string) error {
 	return nil
 }
 
+// readSmall reads a file of at most maxDescription bytes.
 func readSmall(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {

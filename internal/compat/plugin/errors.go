@@ -61,7 +61,7 @@ func (e *Error) Error() string {
 	return text.String()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 func broken(name string, err error) *Error {

@@ -155,7 +155,7 @@ func nested(next *turn, path []*turn) error {
 		Next: "a plugin that calls itself has to come to an end: report it to its author"}
 }
 
-// end gives a turn back.
+// end ends a turn and wakes those that wait.
 func (t *turns) end(done *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -200,7 +200,7 @@ func (t *turns) change(ctx context.Context, plugin string) (done func(), err err
 	}
 }
 
-// hook gives a hook its turn without waiting: hooks run one at a time.
+// hook starts the turn of a hook without waiting: hooks run one at a time.
 func (t *turns) hook(plugin, name, id string) *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -29,7 +29,7 @@ func (e *ActionError) Error() string {
 	return text
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *ActionError) Unwrap() error { return e.Err }
 
 // do performs the server's actions in order. It returns what it did and the revision of the last write, and stops at

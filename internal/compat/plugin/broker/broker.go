@@ -72,6 +72,7 @@ func (b *Broker) List() ([]api.Plugin, error) {
 	return out, nil
 }
 
+// described returns a plugin in the form of the API.
 func described(p *plugin.Plugin) api.Plugin {
 	out := api.Plugin{
 		Name: p.Folder(), Version: p.Version, Description: p.Description.Description,

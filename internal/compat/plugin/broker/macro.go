@@ -20,7 +20,7 @@ type MacroError struct {
 
 func (e *MacroError) Error() string { return e.Macro.String() + ": " + e.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *MacroError) Unwrap() error { return e.Err }
 
 // Apply stores objects as the verb does, and replaces macros by their objects. The actions of plugins run after
