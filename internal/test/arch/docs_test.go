@@ -66,8 +66,8 @@ func problemFaults(all []*source, pages map[string]bool, index string) (faults [
 	return faults
 }
 
-// problemNames are the values of constants of type Reason in the packages of verbs and plugins, the titles of package
-// api, and literals after api.ProblemType.
+// problemNames returns the values of constants of type Reason in the packages of verbs and plugins, the titles of
+// package api, and literals after api.ProblemType.
 func problemNames(s *source, n ast.Node) []string {
 	switch n := n.(type) {
 	case *ast.ValueSpec:

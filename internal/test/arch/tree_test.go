@@ -34,7 +34,7 @@ type source struct {
 
 func (s *source) folder() string { return path.Dir(s.name) }
 
-// at is file:line of a node.
+// at returns file:line of a node.
 func (s *source) at(node ast.Node) string {
 	return fmt.Sprintf("%s:%d", s.name, s.set.Position(node.Pos()).Line)
 }

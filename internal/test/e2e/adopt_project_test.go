@@ -206,7 +206,8 @@ func (s *composeShop) wantOneWriter() {
 	}
 }
 
-// theirs are the project's containers by the name Compose gave them: their whole name, state and restart policy.
+// theirs returns the project's containers by the name Compose gave them, with their whole name, state and restart
+// policy.
 func (s *composeShop) theirs() map[string]string {
 	s.Helper()
 	out := map[string]string{}
@@ -387,7 +388,7 @@ func (s *composeShop) crashAfter(said string) {
 	p.kill()
 }
 
-// anonymous is the volume without a name that the cache's pod has taken over.
+// anonymous returns the volume without a name that the cache's pod has taken over.
 func (s *composeShop) anonymous() string {
 	s.Helper()
 	for id := range s.machine.running("cache") {

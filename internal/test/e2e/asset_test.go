@@ -31,7 +31,7 @@ func mounts(reference string) func(*api.DeploymentSpec) {
 	return func(s *api.DeploymentSpec) { s.Volumes = append(s.Volumes, "${asset."+reference+"}:"+mounted) }
 }
 
-// texts is an asset of files that are texts.
+// texts returns the manifest of an asset of text files.
 func (m *machine) texts(name, files string) string {
 	return m.file(name+".hcl", fmt.Sprintf("asset \"SCOPE\" %q {\n%s\n}\n", name, files))
 }
@@ -134,7 +134,7 @@ func TestAssetLarge(t *testing.T) {
 	}
 }
 
-// blobs are the files of assets the server keeps.
+// blobs returns the files of assets that the server keeps.
 func (m *machine) blobs() (out []string) {
 	m.Helper()
 	for _, folder := range []string{"blobs", "cache"} {

@@ -48,8 +48,9 @@ const (
 	badDeadline = 8 * time.Second
 )
 
-// cells are those of the table. Which probe finds it makes no difference to two replicas, and core/rollout's test has
-// those cells too: here, where each replica costs the engine several containers, the manifest alone probes them.
+// cells returns the cells of the table. For two replicas it makes no difference which probe finds the fault, and the
+// test of core/rollout has those cells too: here, where each replica costs the engine several containers, only the
+// manifest probes them.
 func cells() (out []cell) {
 	for _, order := range []string{api.OrderStartFirst, api.OrderStopFirst} {
 		for _, probes := range []string{"none", "readiness", "image"} {
@@ -69,7 +70,7 @@ func cells() (out []cell) {
 	return out
 }
 
-// manifest is the cell's object in a version, which is bad or isn't.
+// manifest returns the cell's object in a good or a bad version.
 func (c cell) manifest(m *machine, checked string, bad bool) api.Object {
 	return m.manifest(c.name, replicas(c.replicas), func(s *api.DeploymentSpec) {
 		s.Strategy = &api.Strategy{Order: c.order, Pause: "0s", Monitor: api.Duration(badMonitor.String()), Drain: "0s"}
@@ -89,7 +90,7 @@ func (c cell) manifest(m *machine, checked string, bad bool) api.Object {
 	})
 }
 
-// checkedImage is the test server with a HEALTHCHECK. Each attempt costs the engine a process, so they are rare.
+// checkedImage makes the test server with a HEALTHCHECK. Each attempt costs the engine a process, so they are rare.
 func (m *machine) checkedImage(command string) string {
 	m.Helper()
 	dir, tag := m.TempDir(), "tendtest-"+random()+"/checked:v1"

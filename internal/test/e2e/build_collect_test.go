@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/client"
 )
 
-// releaseImages are the images of the releases that are kept of an object.
+// releaseImages returns the images of an object's kept releases.
 func (m *machine) releaseImages(kind api.Kind, name string) (out []string) {
 	m.Helper()
 	list, err := m.client.Releases(m.Context(), client.Target{Kind: kind, Scope: m.scope, Name: name})
@@ -160,7 +160,7 @@ func (m *machine) age(folder string, by time.Duration) {
 	}
 }
 
-// wantedBuild is the id of the build that an object is to be made of.
+// wantedBuild returns the id of the build for an object's present source.
 func (m *machine) wantedBuild(name string) string {
 	m.Helper()
 	object, err := m.client.Object(m.Context(), m.ref(name))

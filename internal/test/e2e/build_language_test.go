@@ -60,7 +60,7 @@ func main() {
 }
 `
 
-// baseRegistry is a registry on loopback with python:V-slim made FROM scratch; it returns what stands before its
+// baseRegistry starts a registry on loopback with python:V-slim made FROM scratch, and returns the prefix of its
 // images.
 func (m *machine) baseRegistry(version string) string {
 	m.Helper()
@@ -93,7 +93,7 @@ func (m *machine) baseRegistry(version string) string {
 	return base
 }
 
-// scratch is an image of files alone.
+// scratch returns an image that only has the files.
 func (m *machine) scratch(files map[string][]byte) v1.Image {
 	m.Helper()
 	var packed bytes.Buffer

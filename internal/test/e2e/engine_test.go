@@ -27,7 +27,7 @@ func (m *machine) engine(args ...string) engineResult {
 	return engineResult{m: m, args: args, output: strings.TrimSpace(string(output)), err: err}
 }
 
-// must is the output of a command that has to succeed.
+// must returns the output of a command, which must succeed.
 func (r engineResult) must() string {
 	r.m.Helper()
 	if r.err != nil {
@@ -84,7 +84,7 @@ func (m *machine) boxes(label string) []box {
 	return out
 }
 
-// running are the machine's containers of an object that run, by name.
+// running returns the running containers of an object by name.
 func (m *machine) running(name string) map[string]box {
 	m.Helper()
 	out := map[string]box{}

@@ -99,8 +99,8 @@ func (h *history) all() []engineEvent {
 	return append([]engineEvent(nil), h.events...)
 }
 
-// bounds are the fewest and the most containers of an object that ran at any time, beginning with how many did at
-// first.
+// bounds returns the minimal and the maximal number of running containers of an object at any time, from its first
+// number on.
 func (h *history) bounds(name string, first int) (fewest, most int) {
 	h.caughtUp()
 	fewest, most = first, first

@@ -41,7 +41,7 @@ func (f *front) serve(name string, spec api.IngressSpec) {
 	f.until(name+" is served", func() bool { return f.ingress(name, "Ready").Status == api.ConditionTrue })
 }
 
-// ingress is a condition of an ingress.
+// ingress returns a condition of an ingress.
 func (f *front) ingress(name, condition string) api.Condition {
 	object, err := f.client.Object(f.Context(), api.Ref{Kind: api.KindIngress, Scope: f.scope, Name: name})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/test/testimage"
 )
 
-// job is a job, or with a schedule a cron job, whose containers run a command of the test server.
+// job returns a job, or with a schedule a cron job, whose containers run a command of the test server.
 func (m *machine) job(name string, command []string, edits ...func(*api.CronJobSpec)) api.Object {
 	m.Helper()
 	m.kind = api.KindJob

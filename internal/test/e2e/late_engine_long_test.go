@@ -97,7 +97,7 @@ func TestALateEngineDoesNotMixUpApps(t *testing.T) {
 	}
 }
 
-// answer is the status and the text of a request; 0 where it failed.
+// answer returns the status and the text of a response; 0 if the request failed.
 func (f *front) answer(c *http.Client, request *http.Request) (int, string) {
 	response, err := c.Do(request)
 	if err != nil {

@@ -31,7 +31,7 @@ var (
 
 var versions = []string{"v1", "v2", "v3"}
 
-// image is the reference of a version of the test server.
+// image returns the reference of a version of the test server.
 func image(version string) string { return repository + "/server:" + version }
 
 func TestMain(m *testing.M) {

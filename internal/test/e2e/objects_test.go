@@ -20,7 +20,8 @@ func (m *machine) ref(name string) api.Ref {
 	return api.Ref{Kind: m.kind, Scope: m.scope, Name: name}
 }
 
-// manifest is an object of the test server, of the machine's kind, quick to roll; edits change its spec.
+// manifest returns an object of the test server, of the machine's kind, with short rollout times; edits change its
+// spec.
 func (m *machine) manifest(name string, edits ...func(*api.DeploymentSpec)) api.Object {
 	m.Helper()
 	spec := api.DeploymentSpec{Container: api.Container{Image: image("v1")},
@@ -114,7 +115,7 @@ func (m *machine) degraded(name, reason string, parts ...string) (said api.Condi
 	return said
 }
 
-// pods are the live pods of an object, in the order of their names.
+// pods returns the live pods of an object, in the order of their names.
 func (m *machine) pods(name string) []api.Pod {
 	m.Helper()
 	list, err := m.client.Pods(m.Context(), client.PodFilter{Kind: m.kind, Scope: m.scope, Name: name})
@@ -126,7 +127,7 @@ func (m *machine) pods(name string) []api.Pod {
 	return live
 }
 
-// containers are the ids of an object's live pods' containers.
+// containers returns the ids of the containers of an object's live pods.
 func (m *machine) containers(name string) []string {
 	m.Helper()
 	var ids []string

@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/client"
 )
 
-// asked is the test server's health, asked five times a second and believed when it fails twice.
+// asked returns the edit that probes the test server's health five times a second, with two failures as the threshold.
 func asked(edits ...func(*api.Probes)) func(*api.DeploymentSpec) {
 	return func(s *api.DeploymentSpec) {
 		healthz := func() *api.Probe {
@@ -24,7 +24,7 @@ func asked(edits ...func(*api.Probes)) func(*api.DeploymentSpec) {
 	}
 }
 
-// neverReady is a version whose health stays bad.
+// neverReady edits a spec to a version whose health stays bad.
 func neverReady(s *api.DeploymentSpec) {
 	runs("v2")(s)
 	s.Env = map[string]string{"READY_AFTER": "1h"}

@@ -87,7 +87,7 @@ func (m *machine) collectsPulled(waiting int) {
 	m.start()
 }
 
-// cluster is the id of the machine's cluster.
+// cluster returns the id of the machine's cluster.
 func (m *machine) cluster() string {
 	m.Helper()
 	entries, err := os.ReadDir(filepath.Join(m.root, "quarantine", "pulled", "owners"))

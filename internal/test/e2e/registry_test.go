@@ -66,7 +66,7 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// holding are the files below a folder that hold a text.
+// holding returns the files below a folder that contain a text.
 func holding(t *testing.T, root, text string) (found []string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

@@ -24,7 +24,7 @@ func TestMigrationsRunOnceAtEveryPoint(t *testing.T) {
 	}
 }
 
-// pointsOfARelease are the failpoints that a first release with commands passes once it is applied, each once.
+// pointsOfARelease returns the failpoints that a first release with commands hits once it is applied, each once.
 func pointsOfARelease(t *testing.T) []string {
 	trace := filepath.Join(t.TempDir(), "points")
 	t.Run("trace", func(t *testing.T) {

@@ -20,10 +20,10 @@ func releases(edit func(*api.ReleaseHooks)) func(*api.DeploymentSpec) {
 	}
 }
 
-// program is a command of the test server.
+// program returns a command of the test server.
 func program(args ...string) []string { return append([]string{testimage.Program}, args...) }
 
-// slots are the slots of an object whose containers were started, in order.
+// slots returns the slots of an object whose containers were started, in order.
 func (h *history) slots(name string) (out []string) {
 	for _, event := range h.all() {
 		if attributes := event.Actor.Attributes; event.Action == "start" && attributes["tend.name"] == name {

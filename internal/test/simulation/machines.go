@@ -68,7 +68,7 @@ func (w *World) decideNodes() {
 	}
 }
 
-// remaining are the pods of deployments on a drained node. Nothing keeps data in these worlds.
+// remaining returns the pods of deployments on a drained node. Nothing keeps data in these worlds.
 func (w *World) remaining() []string {
 	var out []string
 	for _, c := range w.ours() {

@@ -34,7 +34,7 @@ func (w *World) portVerb(step int) {
 	}
 }
 
-// edges are the proxies of all nodes, by node.
+// edges returns the proxies of all nodes, by node.
 func (w *World) edges() map[string]*edge {
 	out := map[string]*edge{}
 	for _, m := range w.agents {

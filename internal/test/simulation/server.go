@@ -157,7 +157,8 @@ func (w *World) newClient() *client.Client {
 	return c
 }
 
-// now is the wall clock of the server's machine. Probes keep the right time: they count by Go's monotonic readings.
+// now returns the wall clock of the server's machine. Probes aren't affected by its shifts: they count by Go's
+// monotonic readings.
 func (w *World) now() time.Time { return time.Now().Add(time.Duration(w.skew.Load())) }
 
 // answerProbe answers a probe of a container as its image behaves.

@@ -27,7 +27,7 @@ func (l *link) surplus(txn store.Txn) {
 	}
 }
 
-// madeFor are the deployments that a transaction makes pods for.
+// madeFor returns the deployments for which a transaction makes pods.
 func madeFor(txn store.Txn) map[api.Ref]bool {
 	out := map[api.Ref]bool{}
 	for _, condition := range txn.If {

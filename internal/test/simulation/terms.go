@@ -19,14 +19,14 @@ type terms struct {
 	since  time.Time // when
 }
 
-// leader is the number of the server that claimed the controllers last.
+// leader returns the number of the server that claimed the controllers last.
 func (t *terms) leader() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.number
 }
 
-// began is when the controllers were claimed last.
+// began returns the time at which the controllers were claimed last.
 func (t *terms) began() time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -50,7 +50,7 @@ type Counts struct {
 	Verbs, Hands, Faults, Commits, Calls, Events, Requests int64
 }
 
-// Steps is the sum.
+// Steps returns the sum of all counts.
 func (c Counts) Steps() int64 {
 	return c.Verbs + c.Hands + c.Faults + c.Commits + c.Calls + c.Events + c.Requests
 }

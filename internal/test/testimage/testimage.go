@@ -44,7 +44,8 @@ func Remove(ctx context.Context, tags ...string) error {
 	return nil
 }
 
-// Archive is the image of a version as `docker save` writes it, for tests that push it to a registry or unpack it.
+// Archive returns the image of a version in the format of `docker save`, for tests that push it to a registry or unpack
+// it.
 func Archive(ctx context.Context, version string, tags ...string) ([]byte, error) {
 	packed, _, err := packVersion(ctx, version, tags)
 	return packed, err

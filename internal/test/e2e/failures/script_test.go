@@ -57,7 +57,7 @@ type story struct {
 	engine engine
 }
 
-// setup gives a script a scope and a port of its own, in the place of `shop` and PORT.
+// setup gives a script its own scope and port, in place of `shop` and PORT.
 func setup(env *testscript.Env, dir string, shared func() (string, engine)) error {
 	s := &story{dir: dir, scope: word()}
 	address, e := shared()
@@ -112,7 +112,7 @@ func (s *story) finish(address string) {
 	}
 }
 
-// word is four letters that no id contains.
+// word returns four letters that no id contains.
 func word() string {
 	const letters = "ghjkmnpqrtuvwxyz"
 	var out [4]byte

@@ -103,7 +103,7 @@ func startServer(flags ...string) string {
 
 var startSimulated = sync.OnceValues(newSimulated)
 
-// newSimulated is a server in this process over an engine that is made of memory.
+// newSimulated starts a server in this process over a simulated engine.
 func newSimulated() (string, engine) {
 	root := newRoot()
 	made := &simulated{hollow.NewEngine(hollow.Options{Behaviour: behaviour, MemoryBytes: 8 << 30}),
