@@ -29,7 +29,7 @@ func (c *Client) BuildLog(ctx context.Context, scope, name, build string, follow
 	return &BuildStream{opened}, nil
 }
 
-// Next is the next line; io.EOF at the end.
+// Next returns the next line, or io.EOF at the end.
 func (b *BuildStream) Next() (string, error) {
 	var line api.BuildLine
 	err := b.stream.next(&line)

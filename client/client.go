@@ -234,6 +234,7 @@ func problemFrom(response *http.Response) error {
 	return problemOf(response, body)
 }
 
+// problemOf decodes the problem in an answer. The answer of another program becomes a problem with its text.
 func problemOf(response *http.Response, body []byte) error {
 	problem := &api.Problem{}
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/problem+json") &&
@@ -264,7 +265,7 @@ func call[Out any](ctx context.Context, c *Client, r request) (Out, error) {
 	return out, nil
 }
 
-// queryWith is the parameters that are not empty.
+// queryWith returns the parameters that are not empty.
 func queryWith(pairs ...string) url.Values {
 	values := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {

@@ -44,7 +44,7 @@ func (e *UnreachableError) Denied() bool {
 // Unwrap returns the network's own error.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// StatusOf is the HTTP status of a server's problem, 0 for any other error.
+// StatusOf returns the HTTP status of a server's problem, or 0 for any other error.
 func StatusOf(err error) int {
 	var problem *api.Problem
 	if errors.As(err, &problem) {
@@ -76,7 +76,7 @@ func (e *CertificateError) Error() string {
 	return fmt.Sprintf("the server at %s is not trusted: %v\n  %s", e.Server, e.Err, next)
 }
 
-// Unwrap is the error of the handshake.
+// Unwrap returns the error of the handshake.
 func (e *CertificateError) Unwrap() error { return e.Err }
 
 // certificateFault returns the error of a handshake that failed for the server's certificate, or because the server

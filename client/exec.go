@@ -89,6 +89,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(call *http.Request) (*http.Response, error) { return f(call) }
 
+// sendInput sends the command's input and its end.
 func sendInput(ctx context.Context, conn execwire.Conn, from io.Reader) {
 	if from == nil {
 		return
@@ -97,6 +98,7 @@ func sendInput(ctx context.Context, conn execwire.Conn, from io.Reader) {
 	_ = execwire.Send(ctx, conn, execwire.Control{EOF: true})
 }
 
+// sendSizes sends the new sizes of the terminal until ctx ends.
 func sendSizes(ctx context.Context, conn execwire.Conn, sizes <-chan execwire.Size) {
 	for {
 		select {

@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// ExtendLabs gives a lab, or all labs of a class that have not ended, more time. Target's kind is ignored.
+// ExtendLabs extends the time of a lab, or of all labs of a class that have not ended. Target's kind is ignored.
 func (c *Client) ExtendLabs(ctx context.Context, target Target, more time.Duration) (api.LabResult, error) {
 	return ask[api.LabResult](ctx, c, labs(target), "extend", "for", more.String())
 }

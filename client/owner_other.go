@@ -4,5 +4,5 @@ package client
 
 import "io/fs"
 
-// isOurs is never sure here: a private server is named by TEND_ROOT or --server.
+// isOurs returns false: the owner isn't known here, so a private server must be named by TEND_ROOT or --server.
 func isOurs(fs.FileInfo) bool { return false }

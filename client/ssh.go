@@ -151,7 +151,7 @@ func (c *sshConn) wait() {
 // LocalAddr, RemoteAddr and the deadlines implement net.Conn; an ssh process has no addresses and no deadlines.
 func (c *sshConn) LocalAddr() net.Addr { return sshAddr("here") }
 
-// RemoteAddr is the host.
+// RemoteAddr returns the host.
 func (c *sshConn) RemoteAddr() net.Addr { return sshAddr(c.host) }
 
 // SetDeadline does nothing.
@@ -165,7 +165,7 @@ func (c *sshConn) SetWriteDeadline(time.Time) error { return nil }
 
 type sshAddr string
 
-// Network is ssh.
+// Network returns "ssh".
 func (sshAddr) Network() string { return "ssh" }
 
 func (a sshAddr) String() string { return string(a) }

@@ -45,8 +45,9 @@ func (c *Client) Watch(ctx context.Context, kind api.Kind, opts WatchOptions) *W
 		request: streamRequest("/v1/objects/" + url.PathEscape(string(kind)))}
 }
 
-// Next is the next event that isn't a bookmark. A cut connection is opened again from where it was; IsGone means that
-// this can't be: list again. Any other error is the server's refusal or the context's end.
+// Next returns the next event that isn't a bookmark. It reconnects a cut connection and continues where that was. If
+// that is impossible, it returns an error for which IsGone holds: list again. Any other error is the server's refusal
+// or that of the context.
 func (w *Watch) Next() (api.WatchEvent, error) {
 	return persist(w.ctx, w.step, func(e api.WatchEvent) bool { return e.Type != api.WatchBookmark })
 }
