@@ -48,7 +48,7 @@ func failover(ctx context.Context, l *harness) error {
 	return nil
 }
 
-// writesBack measures both writes at once: each is tried again until it succeeds.
+// writesBack measures both writes at once: each is retried until it succeeds.
 func writesBack(ctx context.Context, s *server, turn int) (ofAPI, raw time.Duration, err error) {
 	direct, err := clientv3.New(clientv3.Config{Endpoints: []string{"unix://" +
 		filepath.Join(s.root, "state", "client.sock")}, Logger: zap.NewNop()})

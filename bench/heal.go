@@ -51,6 +51,7 @@ func (l *harness) healTend(ctx context.Context, id string) (time.Duration, error
 	return time.Since(began), err
 }
 
+// healLoop measures the loop that restarts a container as soon as it gets the event of its death.
 func (l *harness) healLoop(ctx context.Context) (time.Duration, error) {
 	id, err := l.raw.run(ctx, l.images[0], nil)
 	if err != nil {
@@ -113,6 +114,7 @@ func (l *harness) listen(ctx context.Context, action events.Action) (engine.Even
 	}), cancel
 }
 
+// next returns the next event of a stream, within patience.
 func next(ctx context.Context, stream engine.EventsResult) (events.Message, error) {
 	timeout := time.NewTimer(patience)
 	defer timeout.Stop()

@@ -94,7 +94,7 @@ func (l *harness) serve(ctx context.Context, d *deployment) (func() error, error
 		func() error { return answers(ctx, l.ingress) })
 }
 
-// serveTLS is serve over TLS, with a certificate from the config.
+// serveTLS serves over TLS like serve, with a certificate from the config.
 func (l *harness) serveTLS(ctx context.Context, d *deployment, pair certificate) (func() error, error) {
 	name := d.name + "-tls"
 	set := api.ConfigRequest{Set: map[string]string{"CERTIFICATE": pair.chain, "KEY": pair.key}}

@@ -63,6 +63,7 @@ type asked struct {
 	burst float64 // the most attempts in a slot, by the mean
 }
 
+// askAll probes n containers for probesFor and counts the attempts.
 func askAll(ctx context.Context, n int, ask prober.Asker) (asked, error) {
 	var mu sync.Mutex
 	var times []time.Time
@@ -134,7 +135,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// processorUsed is the processor time of this process so far.
+// processorUsed returns the processor time of this process so far.
 func processorUsed() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

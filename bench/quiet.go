@@ -28,7 +28,7 @@ func awaitQuiet(ctx context.Context) float64 {
 	}
 }
 
-// idleShare is the idle part of the processors' time over a while.
+// idleShare returns the idle share of the processors' time over a while.
 func idleShare(ctx context.Context, over time.Duration) float64 {
 	idleBefore, allBefore, err := processorTime()
 	if err != nil {

@@ -82,7 +82,7 @@ func (r *raw) run(ctx context.Context, image string, edit func(*container.HostCo
 	return created.ID, err
 }
 
-// runMany is n of them by a number of workers, timed.
+// runMany creates and starts n containers by a number of workers, timed.
 func (r *raw) runMany(ctx context.Context, n, workers int, image string) ([]string, time.Duration, error) {
 	ids := make([]string, n)
 	took, err := inParallel(n, workers, func(i int) (err error) {

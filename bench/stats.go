@@ -45,6 +45,7 @@ func statsOf(n int) func(context.Context, *harness) error {
 	}
 }
 
+// tendStats measures one call of Tend for the samples of all pods.
 func (l *harness) tendStats(ctx context.Context, d *deployment, n int) (time.Duration, error) {
 	began := time.Now()
 	stats, err := l.server.client.Stats(ctx, client.PodFilter{Name: d.name})
