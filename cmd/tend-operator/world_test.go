@@ -69,7 +69,7 @@ func (w *world) create(count int, source string) {
 	})
 }
 
-// touch gives each instance an annotation that concerns nothing.
+// touch sets an annotation without a meaning on each instance.
 func (w *world) touch(count int) {
 	w.Helper()
 	w.each(count, func(i int) error {

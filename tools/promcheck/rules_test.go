@@ -22,8 +22,7 @@ const every = 30 * time.Second
 
 var parsing = parser.NewParser(parser.Options{})
 
-// alerting is an alert with series that make it fire, and series that are near and don't. All have 121 samples: an
-// hour.
+// alerting is an alert with series that make it fire, and similar series that must not. All have 121 samples: an hour.
 type alerting struct {
 	fires, quiet string
 	// summary is a part of the alert's summary.

@@ -4,7 +4,7 @@
 //
 // Example:
 //
-// \tgo run ./internal/ci/portable darwin/arm64 linux/arm64
+//	go run ./internal/ci/portable darwin/arm64 linux/arm64
 package main
 
 import (

@@ -113,6 +113,7 @@ func counted(body io.ReadCloser, p *pod) io.ReadCloser {
 	return &countedBody{ReadCloser: body, pod: p}
 }
 
+// countedBody is the body of a pod's answer. Closing it ends the count of the request.
 type countedBody struct {
 	io.ReadCloser
 	pod   *pod
@@ -127,6 +128,7 @@ func (b *countedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
+// countedConn is an upgraded connection to a pod. Closing it ends the count of the request.
 type countedConn struct {
 	io.ReadWriteCloser
 	end    func()

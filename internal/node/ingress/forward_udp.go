@@ -216,7 +216,7 @@ func (s *session) pass(ctx context.Context, led *led, to net.Conn) error {
 
 func (s *session) touch() { s.used.Store(time.Now().UnixNano()) }
 
-// leave has the client's next datagram begin another session.
+// leave ends the session: the client's next datagram begins another one.
 func (s *session) leave() {
 	u := s.port
 	u.mu.Lock()

@@ -10,6 +10,7 @@ import (
 // errNoRelay means that this node has no certificate of the cluster, and so can't connect to others.
 var errNoRelay = errors.New("this node has no way to the pods of others")
 
+// dialing is the type of a net.Dialer's DialContext.
 type dialing func(ctx context.Context, network, address string) (net.Conn, error)
 
 // opening turns a new connection into one to a pod. If it fails, it has closed the connection, and sent no part of a

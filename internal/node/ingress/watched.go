@@ -35,7 +35,7 @@ func (w *watched) Write(data []byte) (int, error) {
 // Unwrap gives http.ResponseController access to the inner writer.
 func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Hijack lets a connection be upgraded.
+// Hijack takes over the connection of an upgrade.
 func (w *watched) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, both, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err != nil {

@@ -70,7 +70,7 @@ func (s *servers) attempt(ctx context.Context, network, address string, others b
 	return s.connect(ctx, network, address)
 }
 
-// next has the next dial try another server first.
+// next makes the next dial try another server first.
 func (s *servers) next(error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

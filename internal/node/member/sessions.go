@@ -33,7 +33,7 @@ type sessions struct {
 	keep func(ctx context.Context, dial func(context.Context) (net.Conn, error)) error
 }
 
-// run works until ctx ends, or a connection must not be made again: this is the error then.
+// run works until ctx ends, or until a connection fails for good, whose error it returns.
 func (s *sessions) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running recovery.Group

@@ -107,7 +107,7 @@ func plug(t *testing.T, machine netns.NsHandle, bridge netlink.Link, name, addre
 	return own
 }
 
-// try does something in another namespace.
+// try calls a function in another network namespace.
 func try[T any](t *testing.T, there, back netns.NsHandle, do func() (T, error)) (T, error) {
 	t.Helper()
 	must(t, netns.Set(there))

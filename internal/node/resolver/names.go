@@ -31,6 +31,7 @@ type names struct {
 	kept map[string]answer
 }
 
+// answer is a cached answer of the control plane, with its time.
 type answer struct {
 	node.Names
 	at time.Time

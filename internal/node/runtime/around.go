@@ -15,6 +15,7 @@ func Around(
 	return &around{inner, between}
 }
 
+// around is a runtime whose calls run within between.
 type around struct {
 	Runtime
 	between func(ctx context.Context, verb string, call func(context.Context) error) error

@@ -23,6 +23,7 @@ func Request(ctx context.Context) string {
 // LogHandler adds to each line the id of the request in its context, and the id of the trace if it is exported.
 func LogHandler(inner slog.Handler) slog.Handler { return logHandler{inner} }
 
+// logHandler is the handler that LogHandler returns.
 type logHandler struct{ slog.Handler }
 
 // Handle implements slog.Handler.

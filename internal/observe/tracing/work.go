@@ -46,7 +46,7 @@ func (t *Tracer) Follow(
 	return t.Work(ctx, parent, name, attributes...)
 }
 
-// Keep has the span exported whether or not the work has an effect.
+// Keep exports the span whether or not the work has an effect.
 func (w *Work) Keep() {
 	if w != nil {
 		w.kept.Store(true)

@@ -33,7 +33,7 @@ type Account struct {
 // Open returns an empty account of a key.
 func (b *Budget) Open(key string) *Account { return &Account{of: b, key: key} }
 
-// Take has the account hold more bytes. It is false if there are too few.
+// Take adds bytes to the account. It returns false if the budget has too few.
 func (a *Account) Take(bytes int64) bool {
 	a.of.mu.Lock()
 	defer a.of.mu.Unlock()

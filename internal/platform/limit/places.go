@@ -15,6 +15,7 @@ type Places struct {
 	of map[string]*places
 }
 
+// places are the places of one key.
 type places struct {
 	taken chan struct{}
 	users int // callers that have a place, or wait for one
@@ -53,6 +54,7 @@ func (p *Places) Enter(ctx context.Context, key string) (leave func(), ok bool) 
 	}), true
 }
 
+// join counts a caller for a key's places. It returns nil if too many already wait.
 func (p *Places) join(key string) *places {
 	p.mu.Lock()
 	defer p.mu.Unlock()

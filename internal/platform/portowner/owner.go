@@ -20,6 +20,7 @@ func (o Owner) String() string { return fmt.Sprintf("%s (pid %d)", o.Name, o.PID
 // Of returns the process that listens on a TCP port, on any of the machine's addresses.
 func Of(port int) (Owner, bool) { return find("/proc", port) }
 
+// find returns the process that listens on a TCP port, by the sockets in its file descriptors.
 func find(proc string, port int) (Owner, bool) {
 	inodes := map[string]bool{}
 	for _, table := range []string{"tcp", "tcp6"} {

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metric returns tend_build_info: it is always 1, and its labels say which version runs.
+// Metric returns tend_build_info, which is always 1; its labels are the running version and commit.
 func Metric(version, commit string) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "tend_build_info", Help: "1; the labels say which Tend this is.",

@@ -35,8 +35,10 @@ type asked struct {
 	asking   int
 }
 
+// question is a request to an ask URL: may the name have a certificate?
 type question struct{ where, name string }
 
+// refusal is a remembered refusal, or a missing answer, until a time.
 type refusal struct {
 	err   error
 	until time.Time
@@ -57,6 +59,7 @@ func (a *asked) allowed(ctx context.Context, where, name string) error {
 	return err
 }
 
+// begin counts a request, unless its refusal is remembered or too many requests are in progress.
 func (a *asked) begin(q question) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

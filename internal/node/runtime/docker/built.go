@@ -45,7 +45,7 @@ func (r *Runtime) origin(labels map[string]string) runtime.Origin {
 	return origin
 }
 
-// Tag gives an image another name.
+// Tag adds a name to an image.
 func (r *Runtime) Tag(ctx context.Context, image, reference string) error {
 	_, err := r.client.ImageTag(ctx, client.ImageTagOptions{Source: image, Target: reference})
 	return fault("tag image "+reference, err)

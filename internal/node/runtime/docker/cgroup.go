@@ -138,7 +138,7 @@ func (r *reader) number(dir, name string) int64 {
 	return n
 }
 
-// optional is 0 if there is no number: "max" means no limit.
+// optional returns the number in a file, or 0 without one: "max" means no limit.
 func (r *reader) optional(dir, name string) int64 {
 	n, _ := strconv.ParseInt(strings.TrimSpace(r.text(dir, name)), 10, 64)
 	return n

@@ -146,7 +146,7 @@ func composeContainer(from container.InspectResponse, at places) ComposeContaine
 	return out
 }
 
-// Rename gives a container another name.
+// Rename changes the name of a container.
 func (c *Compose) Rename(ctx context.Context, id, name string) error {
 	_, err := c.client.ContainerRename(ctx, id, client.ContainerRenameOptions{NewName: name})
 	return fault("rename container "+short(id), err)

@@ -95,6 +95,7 @@ func parseProcLimits(text []byte) hardLimits {
 	return limits
 }
 
+// ownLimits returns the hard limits of this process.
 func ownLimits() hardLimits {
 	const nproc = 6 // RLIMIT_NPROC, which package syscall doesn't name
 	limits := hardLimits{}

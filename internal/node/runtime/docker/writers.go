@@ -73,6 +73,8 @@ func (r *Runtime) SecondWriters(ctx context.Context) (map[string]volumes.Writer,
 	return out, nil
 }
 
+// secondWriter returns a running container of another program that writes to one of the volumes or folders in written.
+// The labels are those of the container to start, which may permit to share them.
 func (r *Runtime) secondWriter(
 	ctx context.Context, written []string, labels map[string]string,
 ) (volumes.Writer, bool, error) {

@@ -42,7 +42,7 @@ func (r *Runtime) owns(c *container) bool {
 	return c.cluster() == r.cluster && (!r.engine.opts.Apart || c.labels[api.LabelNode] == r.node)
 }
 
-// nameOn is the key of a container's name: one for each machine.
+// nameOn returns the key of a container's name, which is unique on each machine.
 func (e *Engine) nameOn(node, name string) string {
 	if !e.opts.Apart {
 		return name

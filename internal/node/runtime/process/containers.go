@@ -144,6 +144,7 @@ func (r *Runtime) Inspect(ctx context.Context, id string) (runtime.Container, er
 	return view(dir, record)
 }
 
+// view returns the container of a record, with its present status.
 func view(dir string, record shim.Record) (runtime.Container, error) {
 	status, err := shim.ReadStatus(dir)
 	if err != nil {

@@ -153,6 +153,7 @@ func (r *Runtime) labels(spec runtime.ContainerSpec) map[string]string {
 	return labels
 }
 
+// logBounds returns the size of a log file and the number of files to keep.
 func logBounds(logs *api.Logs) (size int64, files int, err error) {
 	text, files := api.DefaultLogMaxSize, api.DefaultLogMaxFiles
 	if logs != nil && logs.MaxSize != "" {

@@ -95,7 +95,7 @@ func (c *child) forkInGroup(path string, args []string, attr *os.ProcAttr) (int,
 	return pid, process.Release()
 }
 
-// checkPath gives common mistakes clear errors: the error of the fork may name the shim instead.
+// checkPath returns clear errors for common mistakes: the error of the fork may name the shim instead.
 func (c *child) checkPath() error {
 	program := c.record.Program
 	if info, err := os.Stat(program.Dir); err != nil || !info.IsDir() {
