@@ -2,7 +2,7 @@ package compose
 
 import "strings"
 
-// reason says why a key is not converted and what to do, and how much that matters.
+// reason explains a key that isn't converted: the cause, the next step, and its weight.
 type reason struct {
 	weight Weight
 	text   string

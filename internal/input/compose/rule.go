@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A rule of Traefik says which requests a router takes: Host(`a`) && PathPrefix(`/x`) || Host(`b`). It is read into
-// alternatives, each a list of conditions that hold together.
+// A rule of Traefik selects the requests of a router: Host(`a`) && PathPrefix(`/x`) || Host(`b`). It is parsed into
+// alternatives, each a list of conditions that must all hold.
 
 // condition is one matcher of a rule: Host(`a`, `b`).
 type condition struct {

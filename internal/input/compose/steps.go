@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Step is something to do after an import, before the next one.
+// Step is a step for the user to take after an import, before the next one.
 type Step struct {
 	// Text says what to do.
 	Text string

@@ -1,12 +1,12 @@
 package compose
 
-// Weight says what a finding means for the person who imports a file.
+// Weight ranks a finding by what the person who imports a file has to do.
 type Weight int
 
 const (
-	// Trifle: nothing to do, the containers do the same.
+	// Trifle: nothing to do, the containers behave the same.
 	Trifle Weight = iota
-	// Changes: it runs, and does something else than under Compose.
+	// Changes: the containers run, but behave differently than under Compose.
 	Changes
 	// Breaks: it doesn't work until a person has settled it.
 	Breaks

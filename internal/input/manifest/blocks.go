@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// draftsOfBlocks decodes a file of blocks: each is an object, its type the kind and its labels the names.
+// draftsOfBlocks decodes a file of blocks. Each block is an object: its type is the kind, its labels are the names.
 func draftsOfBlocks(src *source, file *node, f *faults) []*draft {
 	var out []*draft
 	for _, block := range file.fields {

@@ -5,7 +5,7 @@ import "bytes"
 // lookup finds a variable's value.
 type lookup func(name string) (string, bool)
 
-// braced is a variable as it is written: ${NAME} or ${NAME:-default}.
+// braced is a variable in a text: ${NAME} or ${NAME:-default}.
 type braced struct {
 	name string
 	// fallback is the default, which ends at the next brace. defaulted is set if the variable has one.

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// TestMutantsCompile: each mutant compiles. What doesn't compile shows nothing, and `make mutants` would be the first to
-// say so. Each package that a mutant changes is checked by itself, against the others as they are compiled.
+// TestMutantsCompile: each mutant compiles, since what doesn't shows nothing. Each package that a mutant changes is
+// checked by itself, against the others as they are compiled.
 func TestMutantsCompile(t *testing.T) {
 	mutants := readMutants(t, "")
 	house := loadHouse(t, mutants)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// manager returns how a Node.js project's dependencies are installed, by its lock file.
+// manager returns the package manager of a Node.js project and its lock file.
 func (c *contents) manager() (name, lock string) {
 	locks := []struct{ name, lock string }{
 		{"bun", "bun.lock"}, {"bun", "bun.lockb"}, {"pnpm", "pnpm-lock.yaml"}, {"yarn", "yarn.lock"},

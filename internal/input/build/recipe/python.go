@@ -1,11 +1,11 @@
 package recipe
 
-// python writes a Dockerfile that installs for the whole image, with the tool of the lock file, and runs as a user of
-// its own.
+// python writes a Dockerfile that installs into the system's Python, with the tool that wrote the lock file, and runs
+// as an unprivileged user.
 func (d *dockerfile) python(c *contents, r Recipe) {
 	d.base(c, "python:"+orVersion(r.Version, "3")+"-slim", "")
 	d.add("ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1")
-	d.debian("gcc", "libc6-dev", "libpq-dev") // for what has no wheel
+	d.debian("gcc", "libc6-dev", "libpq-dev") // to compile packages that have no wheel
 	d.add("WORKDIR /app")
 	lists, install := c.pythonInstall()
 	if len(lists) > 0 {
