@@ -87,8 +87,9 @@ func TestKeys(t *testing.T) {
 	want("registered again", []int{2, 1}, 2, 2)
 }
 
-// TestContact: a cluster is connected until nothing was heard of it for ContactGrace.
+// TestContact: a cluster is connected until nothing was heard of it for the time that its page promises.
 func TestContact(t *testing.T) {
+	const promised = 90 * time.Second
 	object := api.Object{Kind: api.KindCluster, Name: "east", Metadata: api.Metadata{UID: "u1", Generation: 1}}
 	access := Register(Invite(nil, "u1", "reg", time.Hour, noon), "token", noon)
 	contact, worth := Heard(nil, "u1", "operator/1", nil, noon.Add(time.Minute))
@@ -109,8 +110,8 @@ func TestContact(t *testing.T) {
 	}{
 		"invited":          {&api.ClusterAccess{UID: "u1", Registration: access.Registration}, nil, noon, api.ClusterPending},
 		"registered":       {&access, nil, noon, api.ClusterConnected},
-		"heard of":         {&access, &contact, noon.Add(time.Minute + ContactGrace - time.Second), api.ClusterConnected},
-		"silent":           {&access, &contact, noon.Add(time.Minute + ContactGrace), api.ClusterDisconnected},
+		"heard of":         {&access, &contact, noon.Add(time.Minute + promised - time.Second), api.ClusterConnected},
+		"silent":           {&access, &contact, noon.Add(time.Minute + promised), api.ClusterDisconnected},
 		"another's tokens": {&api.ClusterAccess{UID: "u0", Token: access.Token}, &contact, noon, api.ClusterPending},
 	} {
 		status := Status(object, 3, tc.access, tc.contact, api.ClusterStatus{}, tc.now)
