@@ -96,7 +96,7 @@ func globbed(t testing.TB, pattern string, least int) []string {
 func nameOf(archive string) string { return strings.TrimSuffix(filepath.Base(archive), ".txtar") }
 
 // TestImport: each archive is a project with the expected want.hcl and want.report. Add one without these two, run `go
-// test ./internal/input/compose -rewrite`, and read what it wrote: a user gets exactly that.
+// test ./internal/input/compose -rewrite`, and read the result: a user gets exactly that.
 func TestImport(t *testing.T) {
 	for _, name := range slices.Concat(archives(t), corpus(t)) {
 		t.Run(nameOf(name), func(t *testing.T) { golden(t, name) })

@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestABadEntryGoesAlone: of every list and table, what Tend refuses is left out, and nothing else. Each is reported
-// under the key that it comes from.
+// TestABadEntryGoesAlone: of every list and table, only the refused entry is left out. It is reported under the key
+// that it comes from.
 func TestABadEntryGoesAlone(t *testing.T) {
 	spec := api.DeploymentSpec{Container: api.Container{
 		Image:       "app",
@@ -75,7 +75,7 @@ func TestABadEntryGoesAlone(t *testing.T) {
 	}
 }
 
-// TestOthersStay: whatever entries of a list are refused, in whatever order that is said, the others stay in theirs.
+// TestOthersStay: whichever entries of a list are refused, reported in any order, the others stay.
 func TestOthersStay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var list, kept []string

@@ -26,7 +26,7 @@ func TestNestingIsBounded(t *testing.T) {
 	}
 }
 
-// TestNothingUsualIsTooDeep: what people write stays far below the bounds.
+// TestNothingUsualIsTooDeep: usual manifests stay far below the bounds.
 func TestNothingUsualIsTooDeep(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("deployment \"prod\" \"web\" {\n  image = \"nginx\"\n  env = {\n")
@@ -39,7 +39,7 @@ func TestNothingUsualIsTooDeep(t *testing.T) {
 	}
 }
 
-// TestTextsAreBounded: what HCL's parser would work on for long is refused, with the limit, the place and the next
+// TestTextsAreBounded: texts that would keep HCL's parser busy are refused, with the limit, the place and the next
 // step.
 func TestTextsAreBounded(t *testing.T) {
 	heredoc := func(lines string) string {
@@ -76,8 +76,8 @@ func TestTextsAreBounded(t *testing.T) {
 	}
 }
 
-// TestNumbersAreBounded in each language, wherever a number stands: none becomes another one, and none takes more
-// memory than its text.
+// TestNumbersAreBounded: in each language and at each place, no number becomes another one, and none takes more memory
+// than its text.
 func TestNumbersAreBounded(t *testing.T) {
 	for number, want := range map[string]string{
 		"1e-1000000000": "too close to 0", "1e1000000000": "too large", "1e400": "too large", "1e-400": "too close to 0",
@@ -141,8 +141,8 @@ func names(page, field string) bool {
 		strings.Contains(page, "`"+field+" ") || strings.Contains(page, "## "+field)
 }
 
-// TestSnippetControlsNothing: the line that a fault is in is shown in the order in which it was written, one column a
-// character.
+// TestSnippetControlsNothing: the snippet of a fault has no character that controls the terminal, so each character of
+// the line takes one column, in its order.
 func TestSnippetControlsNothing(t *testing.T) {
 	at := newSource("a.hcl", "", []byte("a\x1b\u009b\u202e\u200b\u2028\t b"))
 	want := "    1 | a\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\t b\n      |       \t ^"

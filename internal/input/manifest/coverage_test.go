@@ -39,8 +39,7 @@ func canonicalPath(path string) string {
 	return path
 }
 
-// TestEveryFieldHasItsForms: each field of each kind has a line that is accepted, one that is refused, and one that
-// says what holds where it is left out.
+// TestEveryFieldHasItsForms: each field of each kind has an accepted line, a refused one, and one with its default.
 func TestEveryFieldHasItsForms(t *testing.T) {
 	shown := map[api.Kind]*forms{}
 	for _, kind := range api.KindsThat(declarable) {

@@ -37,7 +37,7 @@ func TestParseDotenv(t *testing.T) {
 	}
 }
 
-// TestDotenvAsCompose: a file means what it means to Compose, as long as nothing in it is replaced or escaped.
+// TestDotenvAsCompose: a file has the same meaning as for Compose, as long as it contains nothing that Compose expands.
 func TestDotenvAsCompose(t *testing.T) {
 	for name, text := range map[string]string{
 		"comment":          "A=1 # one\nB=2\n",

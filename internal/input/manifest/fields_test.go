@@ -68,7 +68,7 @@ func (f fieldFile) cases() map[string]string {
 	return out
 }
 
-// TestFields: each line comes to what stands behind its arrow, in every kind of its file.
+// TestFields: each line has the outcome after its arrow, in every kind of its file.
 func TestFields(t *testing.T) {
 	for _, file := range fieldFiles(t) {
 		var out strings.Builder

@@ -15,7 +15,7 @@ var rewrite = flag.Bool("rewrite", false, "write what is found into testdata ins
 
 func none(string) (string, bool) { return "", false }
 
-// TestLanguage: each archive in testdata/language is a folder of manifests, and `want` what they come to. A file named
+// TestLanguage: each archive in testdata/language is a folder of manifests, with the outcome in `want`. A file named
 // `vars` holds the environment, `args` the sources (default: everything).
 func TestLanguage(t *testing.T) {
 	files, err := filepath.Glob("testdata/language/*.txtar")

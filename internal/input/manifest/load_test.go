@@ -126,7 +126,7 @@ func TestFaultsAreBounded(t *testing.T) {
 	}
 }
 
-// TestExplain: what a server found gets its place in the files.
+// TestExplain: errors that a server found get their places in the files.
 func TestExplain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "web.hcl")
 	write(t, file, "deployment \"prod\" \"web\" {\n  image = \"nginx\"\n  ports = [\"80\", \"81\"]\n}\n")
@@ -178,7 +178,7 @@ func TestWholePairsAreText(t *testing.T) {
 	}
 }
 
-// TestPipesAreNoFiles: what a manifest names must be a file; reading a pipe without a writer would never end.
+// TestPipesAreNoFiles: a path in a manifest must be a file; reading a pipe without a writer would never end.
 func TestPipesAreNoFiles(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {

@@ -24,8 +24,8 @@ operation "prod" "nightly" {
 }
 `
 
-// TestMetadataInHCL: the kinds that are delivered to a cluster have labels and annotations in their blocks; what is
-// written reads the same.
+// TestMetadataInHCL: kinds that are delivered to a cluster have labels and annotations in their blocks, which survive
+// being written and read.
 func TestMetadataInHCL(t *testing.T) {
 	want := api.Metadata{Labels: map[string]string{"team": "a"}, Annotations: map[string]string{
 		"ops.vworkspace.io/backup":             "velero",
@@ -45,7 +45,7 @@ func TestMetadataInHCL(t *testing.T) {
 	}
 }
 
-// TestMetadataFaults: what is wrong with labels and annotations in a block is said where it is.
+// TestMetadataFaults: faults in a block's labels and annotations are reported at their place.
 func TestMetadataFaults(t *testing.T) {
 	for name, tc := range map[string]struct{ from, to, want string }{
 		"a block": {`labels  = { team = "a" }`, `labels { team = "a" }`, "write labels = { … }"},

@@ -14,8 +14,8 @@ import (
 
 const piped = "deployment \"prod\" \"web\" {\n  image = \"app\"\n}\n"
 
-// TestPipes: what a shell's <(…) stands for is read, however long its writer takes; a pipe that nobody writes to is not
-// waited for without end, nor against the user's will.
+// TestPipes: a shell's <(…) is read, however long its writer takes. The wait for a pipe without a writer is bounded,
+// and ends when the user cancels.
 func TestPipes(t *testing.T) {
 	pipe := func() string {
 		path := filepath.Join(t.TempDir(), "web.hcl")

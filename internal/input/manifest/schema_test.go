@@ -20,7 +20,7 @@ import (
 
 const publishedSchema = "../../../docs/use/schema/manifest.schema.json"
 
-// TestSchemaIsFresh: the schema says what the structs say. Rewrite with `go test ./internal/input/manifest -run Schema
+// TestSchemaIsFresh: the schema agrees with the structs. Rewrite with `go test ./internal/input/manifest -run Schema
 // -rewrite`.
 func TestSchemaIsFresh(t *testing.T) {
 	want, err := json.MarshalIndent(generateSchema(t), "", "  ")
@@ -42,7 +42,7 @@ func TestSchemaIsFresh(t *testing.T) {
 	}
 }
 
-// TestSchemaAgrees: what the decoder accepts, the schema accepts; the shapes it refuses, the schema refuses.
+// TestSchemaAgrees: the schema accepts every form that the decoder accepts, and refuses the shapes that it refuses.
 func TestSchemaAgrees(t *testing.T) {
 	resolved, err := generateSchema(t).Resolve(nil)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestSourceFolder: a context is relative to the manifest, to the project for what lies in its .tend or .voodu, and to
-// the working directory if neither has it.
+// TestSourceFolder: a context is relative to the manifest, for manifests in a project's .tend or .voodu to the project,
+// and to the working directory if neither has it.
 func TestSourceFolder(t *testing.T) {
 	project := t.TempDir()
 	for _, dir := range []string{"app", ".voodu/prod", ".tend/own", "deploy/near"} {

@@ -50,7 +50,7 @@ func TestWrittenFieldsReadTheSame(t *testing.T) {
 	}
 }
 
-// TestAnyTextReadsTheSame: whatever a text holds, it is itself again.
+// TestAnyTextReadsTheSame: any text survives being written and read.
 func TestAnyTextReadsTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := norm.NFC.String(strings.ReplaceAll(rapid.OneOf(

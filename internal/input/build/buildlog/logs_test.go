@@ -58,7 +58,7 @@ func TestWhatABuildPrintsCanBeReadAfterwards(t *testing.T) {
 	}
 }
 
-// TestFollow: who follows before the build began gets every line as it comes, and the end.
+// TestFollow: a reader that follows before the build began gets every line as it comes, and the end.
 func TestFollow(t *testing.T) {
 	l := open(t)
 	lines, ended := make(chan string), make(chan error)

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestConfine: whatever makes the engine fetch a URL is refused, in every form that some engine's parser takes.
+// TestConfine: anything that makes the engine fetch a URL is refused, in every form that some engine's parser accepts.
 func TestConfine(t *testing.T) {
 	for text, line := range map[string]string{
 		"FROM a\nADD http://127.0.0.1:2375/x /x":                        "line 2: ADD fetches no URL",

@@ -82,7 +82,7 @@ var trees = map[string]struct {
 		build: api.Build{Lang: &api.BuildLang{Name: "python", Version: "3.13", Entrypoint: "server.py"}}},
 }
 
-// TestRecipes: of each tree, what was decided and the Dockerfile that is written for it. Rewrite with -rewrite.
+// TestRecipes: the decision for each tree, and its generated Dockerfile. Rewrite with -rewrite.
 func TestRecipes(t *testing.T) {
 	for name, test := range trees {
 		recipe, err := Decide(treeOf(test.files), test.build, "")

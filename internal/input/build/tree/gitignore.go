@@ -22,8 +22,8 @@ type readRules struct {
 // rule is a line of a .gitignore.
 type rule struct {
 	segments []string
-	include  bool // !pattern
-	folders  bool // pattern/
+	include  bool // !pattern includes again
+	folders  bool // pattern/ matches only folders
 	anywhere bool // the pattern has no slash, so it matches names at any depth
 }
 

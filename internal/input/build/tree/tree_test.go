@@ -178,7 +178,7 @@ func TestPackRefuses(t *testing.T) {
 	}
 }
 
-// TestUnreadable: the error of an unreadable file says what to do. The test checks only the text, because root can read
+// TestUnreadable: the error of an unreadable file has a next step. The test checks only the text, because root can read
 // every file.
 func TestUnreadable(t *testing.T) {
 	refused := &fs.PathError{Op: "openat", Path: "a", Err: fs.ErrPermission}
@@ -207,7 +207,7 @@ func TestSocketsAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestRoundTrip: what was packed unpacks to what packs to the same.
+// TestRoundTrip: a packed tree unpacks to a tree that packs to the same tar.
 func TestRoundTrip(t *testing.T) {
 	root := folder(t, map[string]string{
 		"main.go": "package main", "run.sh": "#!/bin/sh", strings.Repeat("long/", 30) + "name.txt": "deep", "e/": "",
