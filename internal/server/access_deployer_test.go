@@ -14,7 +14,8 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// TestADeployerOwnsNoHost: what would reach the host, the cluster or another scope is refused, and nothing is stored.
+// TestADeployerOwnsNoHost: fields that would reach the host, the cluster or another scope are refused, and nothing is
+// stored.
 func TestADeployerOwnsNoHost(t *testing.T) {
 	w := newWorld(t, func(o *server.Options) { o.HostPaths = []string{"/srv/data"} })
 	w.apply("agent", `{"image":"a:1","volumes":["/:/host"]}`)
@@ -99,8 +100,8 @@ func TestADeployerDeploys(t *testing.T) {
 	}
 }
 
-// TestADeployerRunsCommandsWhereNoHostIs: a command has what its pod has. That is unknown of a pod without a release,
-// and of one whose object was deleted: the release of that number is another object's.
+// TestADeployerRunsCommandsWhereNoHostIs: a command can use everything that its pod has. That is unknown for a pod
+// without a release, and for a pod of a deleted object: a release of that number is another object's.
 func TestADeployerRunsCommandsWhereNoHostIs(t *testing.T) {
 	w := newWorld(t)
 	w.containers.execs = func(runtime.ExecOptions) (runtime.Exec, error) { return newEcho(0), nil }

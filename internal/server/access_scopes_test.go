@@ -33,7 +33,7 @@ func twoScopes(t *testing.T) (w *world, viewer string) {
 	return w, w.person("alice", api.Viewer, time.Hour, "prod", "shop")
 }
 
-// TestListsHaveTheScopesOfTheToken: and nothing of the others, whatever they are asked for.
+// TestListsHaveTheScopesOfTheToken: and nothing of other scopes, whatever the request selects.
 func TestListsHaveTheScopesOfTheToken(t *testing.T) {
 	w, alice := twoScopes(t)
 	for _, path := range []string{
@@ -64,7 +64,7 @@ func TestListsHaveTheScopesOfTheToken(t *testing.T) {
 	forbidden(t, response, body)
 }
 
-// TestAWatchHasTheScopesOfTheToken: what happens in others is not in it.
+// TestAWatchHasTheScopesOfTheToken: it has no events of other scopes.
 func TestAWatchHasTheScopesOfTheToken(t *testing.T) {
 	w, alice := twoScopes(t)
 	watch := w.follow(alice, "/v1/objects/deployment?watch=1")

@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestEveryObjectOfACallIsFound: whatever its kind, also where it has no scope.
+// TestEveryObjectOfACallIsFound: of any kind, also without a scope.
 func TestEveryObjectOfACallIsFound(t *testing.T) {
 	for _, kind := range api.Kinds {
 		scopes := map[api.ScopeRule][]string{api.ScopeRequired: {"prod"}, api.ScopeOptional: {"prod", api.Unscoped},

@@ -145,7 +145,8 @@ func TestCallsAreFiledByWhatTheyName(t *testing.T) {
 	}
 }
 
-// TestPrunedObjectsAreFiled: what an apply or the removal of a sync takes along is found by its name.
+// TestPrunedObjectsAreFiled: an object that an apply prunes, or that the removal of a sync removes, is found in the
+// audit by its name.
 func TestPrunedObjectsAreFiled(t *testing.T) {
 	audit := &fakeAuditor{}
 	w := newWorld(t, func(o *server.Options) { o.Auditor = audit })

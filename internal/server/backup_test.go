@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/server"
 )
 
-// TestBackup: what the server writes arrives as it is; an error before the first byte is an answer, and one after it
-// never passes for the end.
+// TestBackup: the backup arrives unchanged; an error before the first byte is a problem, and after one the client
+// detects that the backup is incomplete.
 func TestBackup(t *testing.T) {
 	large := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 	for name, tc := range map[string]struct {

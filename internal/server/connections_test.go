@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/server"
 )
 
-// TestOneAddressLeavesConnections: a client that opens connections and sends nothing takes none from other clients.
+// TestOneAddressLeavesConnections: a client that opens connections and sends nothing leaves room for other clients.
 func TestOneAddressLeavesConnections(t *testing.T) {
 	const total = 8
 	limit := func(o *server.Options) { o.MaxConnections = total }

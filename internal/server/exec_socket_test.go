@@ -79,7 +79,7 @@ func TestExecByAWebSocket(t *testing.T) {
 	}
 }
 
-// TestExecOfNoCommand: what is wrong with the first message is an error message with the next step.
+// TestExecOfNoCommand: a faulty first message is answered by an error message with the next step.
 func TestExecOfNoCommand(t *testing.T) {
 	w := newWorld(t)
 	w.apply("web", `{"image":"a"}`)
@@ -151,8 +151,8 @@ func newDeaf(code int) runtime.Exec {
 		closed: make(chan struct{})}
 }
 
-// TestWhoMayExec: an upgrade needs what every other request needs, and a page of another origin gets none on the socket
-// either. A client of an older version gets the next step.
+// TestWhoMayExec: an upgrade has the same requirements as every other request, and a page of another origin is refused
+// on the socket, too. A client of an older version gets the next step.
 func TestWhoMayExec(t *testing.T) {
 	w := newWorld(t)
 	w.apply("web", `{"image":"a"}`)

@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// TestReadsAreFresh: a read waits for what other servers have stored. If it can't know, it says so, and answers from
-// what is known.
+// TestReadsAreFresh: a read waits for the changes of other servers. If it can't establish that it has them, the answer
+// is marked stale.
 func TestReadsAreFresh(t *testing.T) {
 	var asked atomic.Int64
 	var fresh atomic.Pointer[func(context.Context) error]

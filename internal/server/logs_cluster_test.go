@@ -88,8 +88,8 @@ func TestLogsOfACluster(t *testing.T) {
 	}
 }
 
-// TestLogsOfAClusterAreRefused: what can't be asked is refused with what to do instead, without a question to the
-// cluster; and a refusal of the operator says what to enable.
+// TestLogsOfAClusterAreRefused: unsupported options are refused with an alternative, without a query to the cluster;
+// and a refusal by the operator names the setting to enable.
 func TestLogsOfAClusterAreRefused(t *testing.T) {
 	w, k := newShop(t)
 	w.apply("web", `{"image":"a"}`)
@@ -136,7 +136,7 @@ func TestLogsOfAClusterAreRefused(t *testing.T) {
 	}
 }
 
-// TestWhoReadsLogsOfACluster: who may read the logs of a scope, and nobody else, makes the server ask the cluster.
+// TestWhoReadsLogsOfACluster: only callers with the right to a scope's logs make the server query the cluster.
 func TestWhoReadsLogsOfACluster(t *testing.T) {
 	w, k := newShop(t)
 	for _, p := range people {

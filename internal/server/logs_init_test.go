@@ -69,8 +69,8 @@ func TestLogsOfInits(t *testing.T) {
 	}
 }
 
-// TestLogsFollowInits: the attempts of an init come one after the other, then what it prepared; asked for by name it
-// ends when its pod runs.
+// TestLogsFollowInits: the attempts of an init container come one after the other, then the output of the pod.
+// Requested by name, the init's output ends when its pod runs.
 func TestLogsFollowInits(t *testing.T) {
 	w := newWorld(t)
 	w.apply("web", `{"image":"a"}`)

@@ -68,7 +68,7 @@ func (w *world) replacing(slot, before string) {
 	w.put(records.TaskKey(task.ID), task)
 }
 
-// TestPreviousLogs: of each pod, the output of the one it replaced is found on the node that has it.
+// TestPreviousLogs: for each pod, the output of the one that it replaced is found on its node.
 func TestPreviousLogs(t *testing.T) {
 	w, first, second := keepingWorld(t)
 	first.logs = []node.KeptLog{w.kept("one", "old1", 1), w.kept("older", "older", 0)}
@@ -166,7 +166,7 @@ func TestPreviousLogsOfAnAttempt(t *testing.T) {
 	}
 }
 
-// TestNoPreviousLogs: the error says that there are none, or who could not be asked.
+// TestNoPreviousLogs: the error reports that there are none, or the nodes that could not be asked.
 func TestNoPreviousLogs(t *testing.T) {
 	w, first, _ := keepingWorld(t)
 	w.running("web", "0", true)

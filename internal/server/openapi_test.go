@@ -22,7 +22,7 @@ type describedOperation struct {
 
 type describedBody struct{ Schema map[string]any }
 
-// TestEveryOperationIsDescribed: a generator finds what each operation takes and answers, and what an error is.
+// TestEveryOperationIsDescribed: a generator finds the input, the answers and the errors of each operation.
 func TestEveryOperationIsDescribed(t *testing.T) {
 	w := newWorld(t)
 	var document struct {

@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// A change without an answer of the store is neither a failure nor the end of it: 504, and what to check for this
-// verb.
+// A change that the store didn't answer is answered by 504, with a hint what to check for this verb: it may or may not
+// be applied.
 func TestAnUnknownOutcomeSaysWhatToCheck(t *testing.T) {
 	timeout := fmt.Errorf("commit run: etcdserver: request timed out: %w", store.ErrUnknownOutcome)
 	for name, c := range map[string]struct {

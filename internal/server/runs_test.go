@@ -88,7 +88,7 @@ func TestRunsAreStopped(t *testing.T) {
 	}
 }
 
-// The end of a run answers who waits for it, at once.
+// The end of a run is answered at once to a waiting caller.
 func TestTheEndOfARunIsAwaited(t *testing.T) {
 	w := newWorld(t)
 	w.job("m-1", "aaaaaaaa", api.RunRunning, started)

@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// TestRevokingEndsWhatIsOpen: a watch, events, logs that are followed, a command and a wait, each with the reason. What
-// others have open goes on.
+// TestRevokingEndsWhatIsOpen: a watch, events, followed logs, a command and a wait end, each with the reason. Requests
+// of other tokens continue.
 func TestRevokingEndsWhatIsOpen(t *testing.T) {
 	for name, end := range map[string]func(w *world){
 		"revoked":  func(w *world) { w.ask(token, "DELETE", "/v1/tokens/carol", "") },
@@ -79,7 +79,7 @@ func TestRevokingEndsWhatIsOpen(t *testing.T) {
 	}
 }
 
-// TestCallsNameThePerson: in the audit, and in what is stored.
+// TestCallsNameThePerson: in the audit, and in the stored records.
 func TestCallsNameThePerson(t *testing.T) {
 	audit := &fakeAuditor{}
 	w := newWorld(t, func(o *server.Options) { o.Auditor = audit })

@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// TestUploadsThatNothingRefersTo: a token has room for so many bytes, until something refers to them or they are gone.
-// Others, and who operates the server, have their own.
+// TestUploadsThatNothingRefersTo: a token may have so many unreferenced bytes, until they are referenced or deleted.
+// Other tokens have limits of their own, and an admin has none.
 func TestUploadsThatNothingRefersTo(t *testing.T) {
 	blobs, err := blob.Open(blob.Options{Root: t.TempDir(), MinFree: -1})
 	if err != nil {

@@ -149,7 +149,8 @@ func TestStreamsAreBounded(t *testing.T) {
 	first.Close()
 }
 
-// TestStreamsOfOneToken: it has a tenth, all tokens together leave a tenth, and what is closed is free again.
+// TestStreamsOfOneToken: it may have a tenth of all streams, all tokens together leave a tenth, and a closed stream is
+// free again.
 func TestStreamsOfOneToken(t *testing.T) {
 	w := newWorld(t, func(o *server.Options) { o.MaxStreams = 20 })
 	w.apply("web", `{"image":"a"}`)

@@ -18,7 +18,7 @@ import (
 	"tend.dev/tend/internal/store/storefault"
 )
 
-// TestRefusals: each status of the contract, with a body that says what is wrong.
+// TestRefusals: each status of the contract, with the cause in the body.
 func TestRefusals(t *testing.T) {
 	inHarness(t, func(h *harness) {
 		token, other := h.registered("east"), h.registered("west")
@@ -61,8 +61,7 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// TestASupersededJobIsClosed: what an operator says of a job that another has replaced counts for nothing, and it
-// learns that.
+// TestASupersededJobIsClosed: an operator's report on a replaced job is ignored, and the operator learns that.
 func TestASupersededJobIsClosed(t *testing.T) {
 	inHarness(t, func(h *harness) {
 		token := h.registered("east")
@@ -204,8 +203,8 @@ func TestAFirstUseMeetsARotation(t *testing.T) {
 	})
 }
 
-// TestTooMany: who guesses tokens, and a cluster that asks too often, learn when to ask again. Reports about jobs leave
-// room for events, and events for reports.
+// TestTooMany: a client that guesses tokens, and a cluster with too many requests, learn when to retry. Reports about
+// jobs leave room for events, and events for reports.
 func TestTooMany(t *testing.T) {
 	inHarness(t, func(h *harness) {
 		token := h.registered("east")

@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/store/storefault"
 )
 
-// TestJobsAreSigned: jobs are signed with the keys that a cluster was given, which no other cluster has. However often
-// they are replaced, an operator goes on with those that it has until it registers with others.
+// TestJobsAreSigned: jobs are signed with the cluster's own keys, which no other cluster has. However often the keys
+// are replaced, the operator's present keys stay valid until it registers with others.
 func TestJobsAreSigned(t *testing.T) {
 	inHarness(t, func(h *harness) {
 		token := h.registered("east")

@@ -83,8 +83,8 @@ func printed(text string) pull.Answer {
 		{At: time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC), Text: text}}}}}
 }
 
-// TestAsk: a request for jobs that waits gets the query at once, signed for its cluster and bound to the object. The
-// answer comes back, was not readable in the store, and nothing is left of it.
+// TestAsk: a waiting request for jobs gets the query at once, signed for its cluster and bound to the object. The
+// answer arrives, is encrypted in the store, and nothing of the query is left afterwards.
 func TestAsk(t *testing.T) {
 	inHarness(t, func(h *harness) {
 		token := h.installed()
@@ -208,8 +208,8 @@ func TestASecondAnswerIsRefused(t *testing.T) {
 	})
 }
 
-// TestUnansweredQueries: a query without an answer is sent again, and ends with an error that says what to look at. So
-// does one to a cluster that nobody answers for, or that has too many, without being sent.
+// TestUnansweredQueries: an unanswered query is sent again, and ends with an error that has the next step. A query to a
+// cluster that doesn't answer, or that has too many, fails in the same way without being sent.
 func TestUnansweredQueries(t *testing.T) {
 	inHarness(t, func(h *harness) {
 		problem := func(a *asking, status int, want string) {

@@ -53,9 +53,9 @@ func (o office) has(t *testing.T, ref api.Ref) bool {
 	return err == nil
 }
 
-// TestADeposedServerAppliesNothing: what controllers apply, prune and delete by the verbs, as syncs do, goes through
-// their term. Once another server has the controllers nothing of it is stored, while what users ask of the same server
-// is.
+// TestADeposedServerAppliesNothing: what controllers apply, prune and delete by the verbs, as syncs do, is committed
+// within their term. Once another server has the controllers none of it is stored, but requests of users to the same
+// server are.
 func TestADeposedServerAppliesNothing(t *testing.T) {
 	o := newOffice(t)
 	service, term := o.service, o.begin(t)
@@ -84,8 +84,8 @@ func TestADeposedServerAppliesNothing(t *testing.T) {
 	}
 }
 
-// TestADeposedServerScalesNothing: another server takes over while the autoscaler takes a step. What it decided is not
-// stored, while a user's scale of the same deployment by the same server is.
+// TestADeposedServerScalesNothing: another server takes over while the autoscaler takes a step. The autoscaler's
+// decision is not stored, but a user's scale of the same deployment by the same server is.
 func TestADeposedServerScalesNothing(t *testing.T) {
 	for reason, c := range map[string]struct {
 		deposed bool

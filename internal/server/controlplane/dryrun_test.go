@@ -16,9 +16,9 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// TestTheDryRunIsTheRun: in random worlds, the dry run of an object that changes, is deleted or stays as it is begins
-// with what the next reconcile does, and all that it says after that happens if nobody fails. What is done is read from
-// commits, and not from what is said of them.
+// TestTheDryRunIsTheRun: in random worlds, the dry run of an object that changes, is deleted or stays begins with the
+// actions of the next reconcile, and all its further actions happen unless a part fails. The test reads the actions
+// from the commits, not from the log.
 func TestTheDryRunIsTheRun(t *testing.T) {
 	seen := map[string]int{}
 	kinds := slices.Sorted(maps.Keys(dryKinds))
@@ -147,7 +147,7 @@ func others(before records.Snapshot, ref api.Ref, does map[string]int) {
 	}
 }
 
-// unsaid are the verbs of a dry run that nothing is done for, with the reason.
+// unsaid are the verbs of a dry run without an effect, with the reason.
 var unsaid = map[string]string{
 	"keep":   "it says why nothing is done",
 	"refuse": "it says why nothing is done",

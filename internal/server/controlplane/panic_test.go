@@ -26,8 +26,8 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// TestAPanicStopsNothingElse walks every controller: whatever panics about one object, the plane goes on, and the other
-// object is reconciled.
+// TestAPanicStopsNothingElse goes through every controller: after a panic about one object, the plane continues, and
+// the other object is reconciled.
 func TestAPanicStopsNothingElse(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.DiscardHandler))

@@ -16,8 +16,8 @@ func putKey(key string) store.Txn {
 	return store.Txn{Site: key, Do: []store.Op{{Key: key, Value: []byte("1")}}}
 }
 
-// After Settle, a commit that was sent before is applied or never will be, whatever it compares. Settle itself may get
-// no answer.
+// After Settle, an earlier commit has been applied or never will be, whatever it compares. Settle itself may get no
+// answer.
 func TestSettleEndsEarlierCommits(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason       string

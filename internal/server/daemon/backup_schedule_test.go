@@ -61,8 +61,8 @@ func (s *site) due(r *running, edit func(*BackupOptions)) *running {
 	return s.scheduled(edit).ready()
 }
 
-// TestScheduledBackups: what was missed is caught up once, the files can be restored, older ones of this cluster go,
-// and a failure shows and takes nothing away.
+// TestScheduledBackups: missed due times lead to one backup, the files can be restored, older ones of this cluster are
+// deleted, and a failure is shown and deletes nothing.
 func TestScheduledBackups(t *testing.T) {
 	s := newSite(t)
 	identity, err := secret.ParseIdentities("AGE-SECRET-KEY-1LQMTUAZ56LG3RM64A4DCJAEF32MDP38EPLAW4WZZSGD92TRQQLSQ6YKY9U")

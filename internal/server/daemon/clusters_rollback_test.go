@@ -114,8 +114,8 @@ func (r *running) fate() string {
 	return strings.Join(out, "; ")
 }
 
-// TestAnInstanceIsRolledBack: the operator is given the spec of the earlier release once more, and each release is said
-// to be what the cluster answered; with the server killed between any two steps too.
+// TestAnInstanceIsRolledBack: the operator gets the spec of the earlier release once more, and each release has the
+// status that the cluster answered; also with the server killed between any two steps.
 func TestAnInstanceIsRolledBack(t *testing.T) {
 	for name, restart := range map[string]bool{"in one go": false, "with restarts": true} {
 		t.Run(name, func(t *testing.T) {

@@ -252,8 +252,8 @@ func (b *between) step(do func()) {
 	}
 }
 
-// TestAnInstanceComesBackReady: what is applied here ends in a cluster, and its Ready condition comes back; with the
-// server killed between any two steps too, each generation is applied once.
+// TestAnInstanceComesBackReady: an applied instance reaches its cluster, and its Ready condition comes back; each
+// generation is applied once, also with the server killed between any two steps.
 func TestAnInstanceComesBackReady(t *testing.T) {
 	for name, restart := range map[string]bool{"in one go": false, "with restarts": true} {
 		t.Run(name, func(t *testing.T) {

@@ -13,10 +13,9 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// TestCommitsUntilAContainerRuns counts from outside what is stored between an apply and a running container, whose
-// image its node has: the node is asked before the apply is stored, and the first step makes the release, its tasks
-// and their places. The next commit is the node's first report of the container. A lab may say first that its node is
-// known.
+// TestCommitsUntilAContainerRuns counts from outside the commits between an apply and a running container whose image
+// its node has: the node is asked before the apply is stored, and the first step makes the release, its tasks and their
+// places. The next commit is the node's first report of the container. A lab may first record its node.
 func TestCommitsUntilAContainerRuns(t *testing.T) {
 	for kind, most := range map[api.Kind]int{
 		api.KindDeployment: 2, api.KindStatefulSet: 2, api.KindLab: 3, api.KindJob: 2,

@@ -44,8 +44,8 @@ type recorded struct {
 	Pods     []string
 }
 
-// TestARootOfAnEarlierVersion starts this version on the roots that earlier ones wrote: all objects are there, what
-// runs is taken over and stays as it is, nothing rolls, and what is written next is done.
+// TestARootOfAnEarlierVersion starts this version with the roots of earlier ones: all objects exist, running containers
+// are adopted unchanged, nothing rolls out, and new writes have their effect.
 func TestARootOfAnEarlierVersion(t *testing.T) {
 	if *record != "" {
 		recordRoot(t, filepath.Join(rootsFolder, *record+".tar.gz"))

@@ -39,9 +39,9 @@ func (s *several) startOn(c *etcdtest.Cluster, name, through string) *running {
 	})
 }
 
-// TestServersOnAnExternalEtcd: two servers share an etcd that neither runs. Each takes writes and shows pods of every
-// node; the loss of the one whose controllers run goes on at the other. Without etcd writes are refused, and go on with
-// it.
+// TestServersOnAnExternalEtcd: two servers share an etcd that neither runs. Each accepts writes and shows pods of every
+// node; when the one with the controllers is lost, the other continues. Without etcd writes are refused until it
+// returns.
 func TestServersOnAnExternalEtcd(t *testing.T) {
 	t.Parallel()
 	shared := etcdtest.Start(t, etcdtest.Options{})
@@ -136,7 +136,7 @@ func (s *several) refuseMembers(r *running) {
 	}
 }
 
-// TestBackupOfAnExternalEtcd: it becomes a root with a store of its own, in which what runs goes on.
+// TestBackupOfAnExternalEtcd: it is restored to a root with an embedded store, over which containers keep running.
 func TestBackupOfAnExternalEtcd(t *testing.T) {
 	t.Parallel()
 	shared := etcdtest.Start(t, etcdtest.Options{})

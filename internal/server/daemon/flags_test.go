@@ -83,8 +83,8 @@ func at(part reflect.Value, path string) (reflect.Value, error) {
 	return part, nil
 }
 
-// TestOptionsReachTheirParts: each time, size and number that a flag sets is passed on to what needs it. Every option
-// has another value, so that none stands for another.
+// TestOptionsReachTheirParts: each time, size and number of a flag is passed to the parts that need it. Every option
+// has a different value, so that none is mistaken for another.
 func TestOptionsReachTheirParts(t *testing.T) {
 	m := newMachine(t)
 	if err := os.Mkdir(filepath.Join(m.root, "plugins"), 0o755); err != nil {

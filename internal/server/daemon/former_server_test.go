@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// TestAServerBecomesAnAgent: the machine of a server that was removed goes on as a node alone, with the same root. Its
+// TestAServerBecomesAnAgent: the machine of a removed server continues as a node only, with the same root. Its
 // containers stay as they are, and it gets new ones.
 func TestAServerBecomesAnAgent(t *testing.T) {
 	t.Parallel()

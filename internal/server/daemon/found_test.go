@@ -28,8 +28,8 @@ func (b betweens) Resolve(ctx context.Context, reference string) (runtime.Image,
 	return image, err
 }
 
-// TestAnImageThatChangesBeforeItsContainerStarts: a node says that it has an image, which moves or goes before a
-// container is made. In the end the image runs that the name stands for by then.
+// TestAnImageThatChangesBeforeItsContainerStarts: a node reports an image that is retagged or removed before its
+// container is made. In the end the image runs that the name refers to by then.
 func TestAnImageThatChangesBeforeItsContainerStarts(t *testing.T) {
 	for name, change := range map[string]func(*machine) string{
 		"its tag moves": func(m *machine) string { return m.engine.Retag("web:1") },
@@ -67,8 +67,8 @@ func imagesOf(m *machine) map[string]bool {
 	return out
 }
 
-// TestAnImageThatWasBuiltBeforeAnApply: what a tag stands for when the apply comes runs, and runs alone, whatever the
-// node said before.
+// TestAnImageThatWasBuiltBeforeAnApply: only the image runs to which a tag refers at the apply, whatever the node
+// reported before.
 func TestAnImageThatWasBuiltBeforeAnApply(t *testing.T) {
 	m := newMachine(t)
 	m.engine.AddImage("web:1")
@@ -83,8 +83,8 @@ func TestAnImageThatWasBuiltBeforeAnApply(t *testing.T) {
 	}
 }
 
-// TestAnImageThatMovesWhileAnObjectIsRefused: what the node said as the object was stored is old by the time at which
-// its environment can be built.
+// TestAnImageThatMovesWhileAnObjectIsRefused: the node's report at the apply is outdated once the object's environment
+// can be resolved.
 func TestAnImageThatMovesWhileAnObjectIsRefused(t *testing.T) {
 	m := newMachine(t)
 	m.engine.AddImage("web:1")

@@ -18,8 +18,8 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// TestAHostileNodeIsCutOff: a node that answers, and wants to stay, is out at once: its heartbeat, its stream, its
-// session and its certificate end, what it could read is named, and nothing comes back until a person lets the
+// TestAHostileNodeIsCutOff: a removed node that wants to stay is cut off at once: its heartbeat, its stream, its
+// session and its certificate end, the answer lists what it could read, and it can't return until a person lets the
 // machine join again.
 func TestAHostileNodeIsCutOff(t *testing.T) {
 	r := newMachine(t).startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()
@@ -129,8 +129,8 @@ func keepsSession(t *testing.T, m join.Membership) <-chan struct{} {
 	return ended
 }
 
-// TestSlowConnectionsShutOutNoNode: one machine that opens connections to the listener for nodes and says nothing takes
-// no place from the others, which may have its address; a session that is open stays.
+// TestSlowConnectionsShutOutNoNode: a machine that opens silent connections to the listener for nodes leaves room for
+// the others, even behind the same address; open sessions stay.
 func TestSlowConnectionsShutOutNoNode(t *testing.T) {
 	r := newMachine(t).startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()
 	token, err := r.client.JoinToken(t.Context(), api.JoinTokenRequest{})

@@ -21,8 +21,8 @@ import (
 // interleavings is the number of histories for each kind. A history's number is its seed.
 const interleavings = 100 / race.Few
 
-// TestInterleavings: whatever users do to a workload at the same time, and however often the server dies meanwhile, it
-// ends with one version and the exact number of replicas, as the last of them requested.
+// TestInterleavings: whatever users do to a workload concurrently, and however often the server crashes meanwhile, it
+// ends with one version and the exact number of replicas of the last request.
 func TestInterleavings(t *testing.T) {
 	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet} {
 		for seed := range uint64(interleavings) {

@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestAJoinThatFailsLeavesNothing: whatever keeps a server from joining, the one that is there goes on alone and takes
-// writes, the root is empty again, and the same token is good for the next try.
+// TestAJoinThatFailsLeavesNothing: whatever keeps a server from joining, the existing one continues alone and accepts
+// writes, the root is empty again, and the same token is valid for the next attempt.
 func TestAJoinThatFailsLeavesNothing(t *testing.T) {
 	t.Parallel()
 	w := newMembersWorld(t)
@@ -74,8 +74,8 @@ func TestAJoinThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestWithLag: a server is behind by what it has not seen of what another one has; of one that doesn't answer nothing
-// is known.
+// TestWithLag: a server's lag is the number of revisions that another server has and it lacks; the lag of one that
+// doesn't answer is unknown.
 func TestWithLag(t *testing.T) {
 	got := withLag(api.Servers{Items: []api.Server{{Name: "a"}, {Name: "b"}, {Name: "c"}}},
 		map[string]int64{"a": 40, "b": 42})

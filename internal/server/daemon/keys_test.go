@@ -258,9 +258,9 @@ func (c *rotating) rotate(name string, meanwhile func(api.KeyRotation)) {
 	})
 }
 
-// TestKeysAreRotated: with what a thief has of a server's disk, nothing of the store is read once the keys are rotated,
-// no node's and no server's certificate is taken; and meanwhile no pod is replaced, every secret is read, and servers
-// and nodes go on.
+// TestKeysAreRotated: after the rotations, a copy of a server's disk from before neither decrypts anything in the store
+// nor makes an accepted certificate of a node or a server. Meanwhile no pod is replaced, every secret is readable, and
+// servers and nodes keep working.
 func TestKeysAreRotated(t *testing.T) {
 	t.Parallel()
 	c := &rotating{several: newSeveral(t, "a", "b"), gates: map[string]string{}, stores: map[string]string{}}

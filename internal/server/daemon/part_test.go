@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestAPartThatPanicsRunsAgain: the server goes on, and only a part that ends by itself ends it.
+// TestAPartThatPanicsRunsAgain: the server continues after a panic; only a part that ends by itself ends it.
 func TestAPartThatPanicsRunsAgain(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.DiscardHandler))

@@ -52,7 +52,7 @@ func TestWhatAPausedClusterTakes(t *testing.T) {
 	}
 }
 
-// TestWhenAPauseBegins: what a root remembers and what the store holds decide, wherever a server was killed before.
+// TestWhenAPauseBegins: the progress in the root and the store decide, wherever a server was killed before.
 func TestWhenAPauseBegins(t *testing.T) {
 	pause := func(number int64) records.Read[records.Pause] {
 		return records.Read[records.Pause]{Value: &records.Pause{Number: number, Reason: "x"}, Modified: 1}

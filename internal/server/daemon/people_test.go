@@ -64,7 +64,7 @@ func TestPeopleOnOtherMachines(t *testing.T) {
 	}
 }
 
-// TestPeopleOnItsMachine: a new token comes with the address on loopback at which the server takes it, if there is one.
+// TestPeopleOnItsMachine: a new token comes with the loopback address at which the server accepts it, if there is one.
 func TestPeopleOnItsMachine(t *testing.T) {
 	m := newMachine(t)
 	r := m.startWith(func(o *Options) { o.HTTP = "127.0.0.1:0" })

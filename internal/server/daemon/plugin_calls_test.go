@@ -150,8 +150,8 @@ func TestAnOrdinalThatAPluginReplacesReadsTheBucketsAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestAPluginThatStopsAPodIsLeftAlone: while its command runs, the pods it stops or removes stay so, and another object
-// is healed; then they run again. No event says that it failed: a planned promotion alarms nobody.
+// TestAPluginThatStopsAPodIsLeftAlone: while its command runs, the pods that it stops or removes stay so, while other
+// objects are healed; then they run again. No event reports a failure: a planned promotion must not alert anyone.
 func TestAPluginThatStopsAPodIsLeftAlone(t *testing.T) {
 	r := newDatabase(t)
 	r.engine.AddImage("web:1")

@@ -70,7 +70,7 @@ func (g generation) want(t *testing.T, when, imageID string, made []runtime.Cont
 }
 
 // TestRecreatedObjectSharesNothingWithTheDeletedOne applies, deletes and applies again under the same name, in one
-// server process. It checks what was requested from the engine.
+// server process, and checks the requests to the engine.
 func TestRecreatedObjectSharesNothingWithTheDeletedOne(t *testing.T) {
 	strategy := &api.Strategy{Pause: "1ms", Monitor: "1ms"}
 	one := 1

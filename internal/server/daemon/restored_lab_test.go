@@ -50,9 +50,9 @@ func (r *running) labIs(name string, phase api.LabPhase, reason string) (status 
 	return status
 }
 
-// TestRestoredLabs: over a store that is older than what happened since, a lab that runs is adopted and keeps its end,
-// and none that was due begins by itself, be it PENDING, between two tries or RUNNING in the backup: each has run
-// since. One whose instant is still to come waits for it.
+// TestRestoredLabs: over an older store, a running lab is adopted and keeps its end, and no lab that was due begins by
+// itself, whether it is PENDING, between two attempts or RUNNING in the backup: each has run since. A lab whose start
+// is still to come waits for it.
 func TestRestoredLabs(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

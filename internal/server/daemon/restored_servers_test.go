@@ -128,8 +128,8 @@ func (r *restoredCluster) restart(name string) {
 	r.boot(name, r.own)
 }
 
-// TestAPauseIsOfAllServers: after a restore every server is paused: those that join, those that are left when the
-// restored one is gone, and those that start again. Any of them resumes the cluster, for all and for good.
+// TestAPauseIsOfAllServers: after a restore every server is paused: new ones, those left when the restored one is gone,
+// and restarted ones. Any of them resumes the cluster, once and for all servers.
 func TestAPauseIsOfAllServers(t *testing.T) {
 	t.Parallel()
 	r := newRestoredCluster(t)

@@ -236,9 +236,9 @@ func TestProgressIsNoReasonToPause(t *testing.T) {
 	}
 }
 
-// TestAResumeGoesOnWithoutAnAbsentNode: with --keep it does, and names it. What the node runs that the store doesn't
-// know is in quarantine when it is back: nothing starts beside an ordinal's container. Then --stop ends it, also while
-// another node is absent, and what would fit a pod that has no container too.
+// TestAResumeGoesOnWithoutAnAbsentNode: with --keep it does, and names the node. When the node returns, its containers
+// that the store doesn't know are in quarantine: nothing starts beside an ordinal's container. Then --stop stops them,
+// also while another node is absent, and even one that would fit a pod without a container.
 func TestAResumeGoesOnWithoutAnAbsentNode(t *testing.T) {
 	for _, ref := range []api.Ref{web, data} {
 		t.Run(ref.String(), func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/store/storefault"
 )
 
-// TestALateResume: the store doesn't answer the commit by which a resume adopts what runs, and would apply it only
-// after the next resume, which found that those containers had ended, and removed them.
+// TestALateResume: the commit by which a resume adopts containers gets no answer. It would be applied only after the
+// next resume, which found those containers ended, and removed them.
 func TestALateResume(t *testing.T) {
 	for name, shared := range map[string]bool{"one server": false, "among several": true} {
 		t.Run(name, func(t *testing.T) { lateResume(t, shared) })

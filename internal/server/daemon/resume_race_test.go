@@ -26,8 +26,8 @@ func (l listedBy) List(ctx context.Context) ([]runtime.Container, error) {
 	return l.Runtime.List(ctx)
 }
 
-// TestAResumeStopsNothingThatStartsMeanwhile: a resume after the pause compares what the nodes run with the store,
-// while the controllers start something new.
+// TestAResumeStopsNothingThatStartsMeanwhile: a resume after the pause compares the nodes' containers with the store,
+// while the controllers start new ones.
 func TestAResumeStopsNothingThatStartsMeanwhile(t *testing.T) {
 	for _, unknown := range []api.UnknownContainers{api.UnknownStop, ""} {
 		m := newMachine(t)

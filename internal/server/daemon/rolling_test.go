@@ -85,9 +85,9 @@ func (c *calls) insist(stop <-chan struct{}, call func() error) error {
 	}
 }
 
-// TestServersRestartedOneByOne: each of three servers is stopped and started again while calls go on, as in an upgrade.
-// A caller that asks another server when one takes no connection, and repeats what wasn't served, gets every answer,
-// and no other error.
+// TestServersRestartedOneByOne: each of three servers is restarted while calls go on, as in an upgrade. A caller that
+// tries another server when one accepts no connection, and repeats unserved calls, gets every answer, and no other
+// error.
 func TestServersRestartedOneByOne(t *testing.T) {
 	t.Parallel()
 	names := []string{"a", "b", "c"}

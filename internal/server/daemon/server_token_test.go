@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/internal/store/etcd/etcdtest"
 )
 
-// TestAServersTokenIsSpent: once the server that used a token has started, nobody gets the cluster's keys with it,
-// under that server's name and address neither.
+// TestAServersTokenIsSpent: once the server that used a token has started, the token no longer gives the cluster's keys
+// to anyone, also not under that server's name and address.
 func TestAServersTokenIsSpent(t *testing.T) {
 	t.Parallel()
 	s := newSeveral(t, "a", "b")
@@ -46,7 +46,7 @@ func TestAServersTokenIsSpent(t *testing.T) {
 	refused("it was removed")
 }
 
-// TestTheTokenOfAServerThatNeverStarted gives nothing once what it added is removed.
+// TestTheTokenOfAServerThatNeverStarted is invalid once the server that it added is removed.
 func TestTheTokenOfAServerThatNeverStarted(t *testing.T) {
 	t.Parallel()
 	s := newSeveral(t, "a")

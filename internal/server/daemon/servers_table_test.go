@@ -13,9 +13,9 @@ import (
 	"tend.dev/tend/internal/node/nodeapi/join"
 )
 
-// TestEveryCellOfTheTable: each command about a server, in each of its states, does what the table says. What it did is
-// read from the store's members at another server, from what the command answers, and from the root; after each the
-// cluster takes writes.
+// TestEveryCellOfTheTable: each command about a server, in each of its states, has the effect in the table. The test
+// reads the effect from the store's members at another server, from the command's answer, and from the root; after each
+// command the cluster accepts writes.
 func TestEveryCellOfTheTable(t *testing.T) {
 	for _, state := range membership.States {
 		t.Run(string(state), func(t *testing.T) {

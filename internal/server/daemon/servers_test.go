@@ -122,9 +122,9 @@ func (s *several) leader(asked string) string {
 	return servers.Items[i].Name
 }
 
-// TestThreeServers: a server with data becomes three. Any of them takes writes and shows pods of every node; a file
-// that one got, all have. The loss of the server whose controllers run, in the middle of a rollout, continues it
-// elsewhere; without a quorum writes are refused, and with it they go on.
+// TestThreeServers: a server with data becomes three. Any of them accepts writes and shows pods of every node; a file
+// uploaded to one reaches all. When the server with the controllers is lost in the middle of a rollout, another one
+// continues it; writes are refused while there is no quorum.
 func TestThreeServers(t *testing.T) {
 	t.Parallel()
 	s := newSeveral(t, "a", "b", "c")

@@ -21,9 +21,9 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestStraysKeepNothingFromStarting: whatever lies in any folder of a used root, the server starts, keeps its
-// containers, and reports what it set aside. The same holds for a damaged record of one container and a damaged status
-// of another.
+// TestStraysKeepNothingFromStarting: with any stray files in any folder of a used root, the server starts, keeps its
+// containers, and reports the files that it set aside. The same holds for a damaged record of one container and a
+// damaged status of another.
 func TestStraysKeepNothingFromStarting(t *testing.T) {
 	t.Parallel()
 	s := newSurvivor(t, buildTend(t), "store.cluster.found.before:99")

@@ -31,9 +31,9 @@ func (u unread) List(ctx context.Context, prefix string, opts store.ListOptions)
 	return u.Store.List(ctx, prefix, opts)
 }
 
-// TestNothingIsAnsweredBeforeTheStoreIsRead: a server that was started again and hasn't read its store yet knows
-// neither who was removed nor whose a name is. So it answers no machine: one that was removed gets nothing, and no name
-// is taken over.
+// TestNothingIsAnsweredBeforeTheStoreIsRead: a restarted server that hasn't read its store yet knows neither the
+// removed machines nor the owners of names. So it answers no machine: a removed one gets nothing, and no name is taken
+// over.
 func TestNothingIsAnsweredBeforeTheStoreIsRead(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

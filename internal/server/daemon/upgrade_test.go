@@ -30,10 +30,9 @@ var members = []string{"a", "b", "c"}
 
 func memberAddress(i int) string { return fmt.Sprintf("127.111.23.%d:2380", i+1) }
 
-// TestAnUpgradeOfThreeServers: three servers go on with the data that an earlier version's three servers wrote, one
-// after the other and each from a stop, while callers read and write. While one is away, the others answer; no write
-// that was acknowledged is lost; all have the same in the end, and what the earlier version stored and ran is as it
-// was.
+// TestAnUpgradeOfThreeServers: three servers continue with the data of an earlier version's three servers, restarted
+// one after the other, while callers read and write. While one is down, the others answer; no acknowledged write is
+// lost; all have the same data in the end, and the earlier version's objects and containers are unchanged.
 func TestAnUpgradeOfThreeServers(t *testing.T) {
 	t.Parallel()
 	if *recordMembers != "" {

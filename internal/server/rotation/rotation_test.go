@@ -222,8 +222,8 @@ func TestSecretsAreRotated(t *testing.T) {
 	}
 }
 
-// TestTheIngressAuthorityIsRotated: the new root signs at once, both are given out until no certificate of the former
-// one is served, and the former one is gone then.
+// TestTheIngressAuthorityIsRotated: the new root signs at once, both roots are published until no certificate of the
+// former one is served, and then the former one is removed.
 func TestTheIngressAuthorityIsRotated(t *testing.T) {
 	w := newWorld(t, "a")
 	a := w.open("a")

@@ -39,8 +39,8 @@ func child() {
 	os.Exit(1)
 }
 
-// TestKilledWhileItReads: a restore that is killed half-way leaves a root that no server starts in by mistake, and that
-// the next restore takes.
+// TestKilledWhileItReads: a restore that is killed half-way leaves a root that a server refuses to start with, and that
+// the next restore accepts.
 func TestKilledWhileItReads(t *testing.T) {
 	from, root := newSource(t), filepath.Join(t.TempDir(), "root")
 	file := from.file(t)

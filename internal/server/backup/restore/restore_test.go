@@ -138,7 +138,7 @@ func TestTheServersName(t *testing.T) {
 	}
 }
 
-// TestWhatIsRefusedChangesNothing: a used root with --force and an empty one are as they were, whatever is wrong.
+// TestWhatIsRefusedChangesNothing: after any refusal a used root with --force, or an empty one, is as it was.
 func TestWhatIsRefusedChangesNothing(t *testing.T) {
 	from := newSource(t)
 	file, other := from.file(t), newSource(t)
@@ -219,7 +219,7 @@ func TestAMissingFileThatWasMissedBefore(t *testing.T) {
 	}
 }
 
-// TestAUsedRoot: it is refused; with force what the backup replaces is moved aside, and the rest stays where it is.
+// TestAUsedRoot: it is refused; with force the replaced files are moved aside, and the others stay.
 func TestAUsedRoot(t *testing.T) {
 	from, other, root := newSource(t), newSource(t), filepath.Join(t.TempDir(), "root")
 	if _, err := Restore(t.Context(), bytes.NewReader(other.file(t)), Options{Root: root}); err != nil {
