@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestAnElectionIsDatedByItsOwnLeader: a member that has applied a leader's first write has heard of it, though nothing
-// has taken note of that yet; and it may have lost and found the leader before without an election.
+// TestAnElectionIsDatedByItsOwnLeader: a member that has applied a leader's first write knows the leader, though the
+// change was not processed yet; and it may have lost and found the leader before without an election.
 func TestAnElectionIsDatedByItsOwnLeader(t *testing.T) {
 	const election = peerElectionMs * time.Millisecond
 	begin := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

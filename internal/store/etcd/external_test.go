@@ -67,8 +67,8 @@ func TestExternalContractWithoutPrefix(t *testing.T) {
 	})
 }
 
-// TestPrefixesAreApart: two clusters in one etcd see nothing of each other, also if one's prefix begins the other's,
-// and what another one wrote advances a watch without an event.
+// TestPrefixesAreApart: two clusters in one etcd see nothing of each other, also if one's prefix begins the other's.
+// Writes of another program advance a watch without an event.
 func TestPrefixesAreApart(t *testing.T) {
 	t.Parallel()
 	shared := etcdtest.Start(t, etcdtest.Options{})
@@ -135,7 +135,7 @@ func TestExternalLosesItsQuorum(t *testing.T) {
 	eventually(t, "write again", func() error { return write(t.Context(), s, "/again") })
 }
 
-// TestAFullExternalEtcd: it is left as it is, and the error says whose quota it is.
+// TestAFullExternalEtcd: it is left unchanged, and the error names the quota's owner.
 func TestAFullExternalEtcd(t *testing.T) {
 	t.Parallel()
 	s := connect(t, reach(etcdtest.Start(t, etcdtest.Options{Quota: 8 * mib}), ""))
@@ -186,7 +186,7 @@ func (u *used) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestWhatIsWrongWithAnExternalEtcd: each fault ends Connect within 10 s, with what, where and the next step.
+// TestWhatIsWrongWithAnExternalEtcd: each fault ends Connect within 10 s, with the cause, the place and the next step.
 func TestWhatIsWrongWithAnExternalEtcd(t *testing.T) {
 	t.Parallel()
 	one, small := etcdtest.Start(t, etcdtest.Options{}), etcdtest.Start(t, etcdtest.Options{TxnOps: 128})
@@ -244,7 +244,7 @@ func TestWhatIsWrongWithAnExternalEtcd(t *testing.T) {
 	}
 }
 
-// TestExternalUsers: an etcd with authentication is used as one of its users, and what is missing is named.
+// TestExternalUsers: an etcd with authentication is used as one of its users, and the error names missing permissions.
 func TestExternalUsers(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, etcdtest.Options{Plain: true})

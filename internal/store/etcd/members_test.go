@@ -146,9 +146,9 @@ func write(ctx context.Context, s store.Store, key string) error {
 	return err
 }
 
-// TestOneServerBecomesThree: a store with data gets two more members while it runs; what is written at one is read at
-// all. Then one is lost and nothing changes, a second one and nothing can be written any more, until one returns. In
-// the end one server is left with everything.
+// TestOneServerBecomesThree: a store with data gets two more members while it runs; writes at one are read at all. One
+// lost member changes nothing; with two lost, nothing can be written until one returns. In the end one server is left
+// with everything.
 func TestOneServerBecomesThree(t *testing.T) {
 	t.Parallel()
 	s := newServers(t, "a", "b", "c")

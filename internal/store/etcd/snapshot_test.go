@@ -97,7 +97,7 @@ func snapshotOf(t *testing.T, s *etcd.Store) (map[string]store.Entry, int64) {
 	return entries, revision
 }
 
-// TestSnapshotOfADeletion: the newest revision counts although compaction left nothing of it.
+// TestSnapshotOfADeletion: the newest revision counts although compaction removed its only change.
 func TestSnapshotOfADeletion(t *testing.T) {
 	t.Parallel()
 	s := open(t, etcd.Options{MinFree: -1})

@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// TestAStalledDisk: a write that takes long is a stall, until the disk has it.
+// TestAStalledDisk: a write that takes too long is a stall, until the disk has it.
 func TestAStalledDisk(t *testing.T) { synctest.Test(t, stallsInTime) }
 
 func stallsInTime(t *testing.T) {
@@ -80,7 +80,8 @@ func TestTheEndWaitsForNoStalledDisk(t *testing.T) {
 	}
 }
 
-// TestWhatEtcdSaysOfASlowStore: a read says so; what became of a commit is unknown, unless it was surely refused.
+// TestWhatEtcdSaysOfASlowStore: a slow read is reported as slow; a slow commit has an unknown outcome, unless it was
+// certainly refused.
 func TestWhatEtcdSaysOfASlowStore(t *testing.T) {
 	var s calls
 	s.begin(func() error { return nil }, func() error { return nil })

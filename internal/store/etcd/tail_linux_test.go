@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/store/etcd"
 )
 
-// A small database that was opened before takes no more memory than its pages: the kernel's list of mappings says how
+// A small database that was opened before takes no more memory than its pages: the kernel's list of mappings shows how
 // much of the file is resident.
 func TestARestartMapsOnlyWhatWasWritten(t *testing.T) {
 	t.Parallel()

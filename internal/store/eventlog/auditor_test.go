@@ -124,8 +124,8 @@ func TestAuditIsReadAsALog(t *testing.T) {
 	}
 }
 
-// TestRefusedCallsPushNobodyOut: of an actor who is refused again and again, a minute has a bounded number of records,
-// and all calls are counted; those of others, and those that are answered, are all there.
+// TestRefusedCallsPushNobodyOut: an actor whose calls are refused again and again gets a bounded number of records a
+// minute, and all its calls are counted; calls of others, and successful ones, are all recorded.
 func TestRefusedCallsPushNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
@@ -185,8 +185,8 @@ func TestRefusedCallsPushNobodyOut(t *testing.T) {
 	})
 }
 
-// TestABusyContainerPushesNobodyOut: however its calls are answered, a container that calls all the time gets few
-// records, of which each tells how many equal calls it stands for.
+// TestABusyContainerPushesNobodyOut: whatever the answers, a container that calls all the time gets few records, each
+// with the number of equal calls.
 func TestABusyContainerPushesNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()

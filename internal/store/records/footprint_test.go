@@ -32,7 +32,7 @@ func answers(s records.Snapshot, reads []string) string {
 	return out
 }
 
-// TestAFootprintHoldsAsLongAsAllAnswersAreTheSame, and no longer, whatever is written.
+// TestAFootprintHoldsAsLongAsAllAnswersAreTheSame: and no longer, whatever is written.
 func TestAFootprintHoldsAsLongAsAllAnswersAreTheSame(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := newFixture(t)

@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// TestWhatRefersToABuild: what an object is to be made from, what was asked for, and what a release was made with;
+// TestWhatRefersToABuild: the image for an object's present source, the requested image, and the images of releases;
 // their sources are kept as well.
 func TestWhatRefersToABuild(t *testing.T) {
 	job := api.Ref{Kind: api.KindJob, Scope: "prod", Name: "job"}
@@ -42,8 +42,8 @@ func TestWhatRefersToABuild(t *testing.T) {
 	}
 }
 
-// TestWhatRefersToAnImage: a pulled image is referred to by what objects and their inits name, by what was asked for,
-// and by the reference, the id and the digest of a release.
+// TestWhatRefersToAnImage: a pulled image is in use if an object or its init containers name it, if it was requested,
+// and if it is the reference, the id or the digest of a release.
 func TestWhatRefersToAnImage(t *testing.T) {
 	gone := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "gone"}
 	s := recordsOf(t, map[string]any{

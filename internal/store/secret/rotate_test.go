@@ -20,7 +20,7 @@ func opened(t *testing.T, path string) *Keys {
 	return keys
 }
 
-// TestRotation: at each step the file alone opens what was sealed before and after it, and names the keys in use.
+// TestRotation: at each step the file alone decrypts everything sealed before and after it, and names the keys in use.
 func TestRotation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secret.key")
 	keys := opened(t, path)
@@ -79,7 +79,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestReseal: whatever record a sealed value stands in, it is found, sealed again, and everything around it stays.
+// TestReseal: a sealed value in any record is found and sealed again, and everything around it stays.
 func TestReseal(t *testing.T) {
 	keys := opened(t, filepath.Join(t.TempDir(), "secret.key"))
 	foreign := opened(t, filepath.Join(t.TempDir(), "other.key"))

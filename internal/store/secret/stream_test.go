@@ -11,7 +11,8 @@ import (
 	"filippo.io/age"
 )
 
-// TestSeal: the age library as it is opens what was sealed, and what it sealed is opened; every change is refused.
+// TestSeal: the age library itself decrypts a sealed stream, and a stream that it encrypted can be unsealed; every
+// change is refused.
 func TestSeal(t *testing.T) {
 	passphraseWork = 10
 	one, err := age.GenerateX25519Identity()

@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// TestWhatPanicsStopsNothingElse: a listener, a watch and a reader aside that panic miss what they panicked at, and the
-// view and all others go on.
+// TestWhatPanicsStopsNothingElse: a listener, a watch and a reader aside that panic only miss the change at which they
+// did, and the view and all others continue.
 func TestWhatPanicsStopsNothingElse(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.DiscardHandler))

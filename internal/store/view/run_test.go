@@ -18,7 +18,7 @@ import (
 )
 
 // Writers race with the listing, the watch and the watches started meanwhile: a reader that replays the changes on the
-// initial state must end with what the view ends with.
+// initial state must end with the same state as the view.
 func TestNoGapUnderRacingWriters(t *testing.T) {
 	s := memory.New()
 	write(t, s, put("/n/0", "start"))
@@ -88,7 +88,7 @@ func replay(t *testing.T, state map[string]any, changes []view.Change) {
 	}
 }
 
-// A view that lost its position must report what it missed, deletions included, as one commit of the listing's
+// A view that lost its position must report the missed changes, deletions included, as one commit of the listing's
 // revision.
 func TestListsAgainAndReportsTheDifference(t *testing.T) {
 	cases := map[string]struct {

@@ -67,7 +67,8 @@ func TestUndeclaredIndexPanics(t *testing.T) {
 	view.New(memory.New(), view.Options{}).Snapshot().Index("nowhere", "a")
 }
 
-// Every snapshot ever taken must stay unchanged, and an index must find what a search through all records finds.
+// Every snapshot ever taken must stay unchanged, and an index must find the same records as a search through all of
+// them.
 func TestSnapshotsNeverChangeAndIndexesFindAll(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := memory.New()
