@@ -62,7 +62,7 @@ func TestCallsWithinACall(t *testing.T) {
 	turns.must(t, within, "q") // the outer call has ended: this is a top-level call, and there is a place
 }
 
-// A caller gets at most a part of the places, and the error of a call that waits too long says what it waited for.
+// A caller gets at most a part of the places, and the error of a call that waits too long names the cause.
 func TestTurnsAreWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newTurns()
