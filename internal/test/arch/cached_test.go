@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCachedTestsRunNoPrograms: `make test-pure` takes results from Go's cache, which knows nothing of the programs
-// that a test runs. A test that runs one must be in another group, or it would pass without the change that it is for.
+// TestCachedTestsRunNoPrograms: `make test-pure` takes results from Go's cache, which doesn't track the programs that a
+// test runs. A test that runs one must be in another group, or it would pass without the tested change.
 func TestCachedTestsRunNoPrograms(t *testing.T) {
 	report(t, cachedPrograms(sources(t), uncached(t, readPage(t, "Makefile"))))
 }

@@ -90,7 +90,8 @@ func metricIn(value ast.Expr) (name string) {
 	return name
 }
 
-// TestEveryMetricOfTheSeedsIsMapped: the page of metrics says as what each is found. That those exist, other tests say.
+// TestEveryMetricOfTheSeedsIsMapped: the page of metrics names the metric for each one of the seeds. Other tests check
+// that these metrics exist.
 func TestEveryMetricOfTheSeedsIsMapped(t *testing.T) {
 	ours := map[string]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| (`[a-z_]+`(?:, `[a-z_]+`)*) \\| ([^|]*) \\|$").FindAllStringSubmatch(readPage(t, "docs/operate/metrics.md"), -1) {

@@ -213,8 +213,8 @@ func TestPageChecksBite(t *testing.T) {
 	}
 }
 
-// TestUnitKeepsTheServer: what the systemd units must say so that server and agent come back and containers outlive
-// them.
+// TestUnitKeepsTheServer: the settings of the systemd units by which server and agent are restarted and containers
+// outlive them.
 func TestUnitKeepsTheServer(t *testing.T) {
 	for name, command := range map[string]string{"tend.service": "server", "tend-agent.service": "agent"} {
 		unit := "\n" + readPage(t, "deploy/systemd/"+name)

@@ -99,8 +99,8 @@ var walls = []wall{
 
 func TestImportsRunOneWay(t *testing.T) { report(t, wrongImports(sources(t), rooms)) }
 
-// TestRoomsStandInOrder: what a room may import is above it in the table, apart from failpoints, and from rooms that
-// may import all that is internal.
+// TestRoomsStandInOrder: a room may only import rooms above it in the table, apart from failpoints, and from rooms that
+// may import everything internal.
 func TestRoomsStandInOrder(t *testing.T) {
 	for i, r := range rooms {
 		for _, folder := range r.may {
@@ -116,7 +116,7 @@ func TestEveryFolderHasItsRoom(t *testing.T) { report(t, homeless(sources(t), ro
 
 func TestWallsStand(t *testing.T) { report(t, breaches(sources(t), walls)) }
 
-// TestKindsStandAlone: a kind imports no other one, apart from what those that own tasks share.
+// TestKindsStandAlone: a kind imports no other one, apart from what kinds with tasks share.
 func TestKindsStandAlone(t *testing.T) { report(t, crossedKinds(sources(t))) }
 
 // ofProduct reports whether the rules hold for a file: not for tests, nor for packages that only tests use.

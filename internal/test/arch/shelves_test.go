@@ -80,7 +80,7 @@ func TestSourcesNamePagesThatExist(t *testing.T) {
 	}
 }
 
-// TestCellsAreShort: what a table can't hold is a sentence below it.
+// TestCellsAreShort: text that a table can't hold belongs into a sentence below it.
 func TestCellsAreShort(t *testing.T) { report(t, longCells(pages(t))) }
 
 func exists(name string) bool {

@@ -406,8 +406,8 @@ func (s *composeShop) anonymous() string {
 	return ""
 }
 
-// TestAdoptComposeGivesBack: a service that doesn't become good is given back with those that share its volume; what
-// was taken over before stays, and finds what is in Compose.
+// TestAdoptComposeGivesBack: a service that doesn't become good is given back with those that share its volume;
+// services adopted before stay, and reach those that are in Compose.
 func TestAdoptComposeGivesBack(t *testing.T) {
 	m := newMachine(t).start()
 	s := m.newShop()

@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/test/testimage"
 )
 
-// TestAssetReferences: a file is there everywhere a path can stand, also in a job. What an object needs stays, assets
-// of two scopes are two, and what belongs together goes together.
+// TestAssetReferences: a file can be referenced wherever a path is permitted, also in a job. An asset in use stays,
+// assets of two scopes are separate, and those that belong together are deleted together.
 func TestAssetReferences(t *testing.T) {
 	m := newMachine(t).start()
 	m.wantSaid(m.tend("apply", "-f", m.texts("conf", `main = "one"`)), 0)

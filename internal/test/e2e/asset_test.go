@@ -151,7 +151,8 @@ func (m *machine) blobs() (out []string) {
 	return out
 }
 
-// TestAssetURL: only what changed is sent again; a server that fails leaves what is there, or refuses, as configured.
+// TestAssetURL: only changed files are sent again; if a server fails, the present files stay or the apply is refused,
+// as configured.
 func TestAssetURL(t *testing.T) {
 	m := newMachine(t).start()
 	var content atomic.Value

@@ -65,8 +65,8 @@ func (d *relay) shut() {
 	d.group.Wait()
 }
 
-// TestEngineGoesAndReturns: the conditions say so, what is asked for meanwhile is kept, and all of it comes about when
-// the engine is back, also what happened to containers behind the shut relay.
+// TestEngineGoesAndReturns: conditions report it, requests made meanwhile are kept, and all are carried out when the
+// engine is back, also the healing of containers that changed behind the shut relay.
 func TestEngineGoesAndReturns(t *testing.T) {
 	d := &relay{t: t, path: filepath.Join(t.TempDir(), "engine.sock")}
 	m := newMachine(t, "--docker-host", "unix://"+d.path).startWithout()

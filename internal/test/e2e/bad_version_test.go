@@ -248,8 +248,8 @@ func TestTheImagesHealthcheckHoldsARollout(t *testing.T) {
 	}
 }
 
-// TestAWrongPortIsNamed: what the failing probe answered is in what apply prints while it waits, and says where the
-// program listens instead. Beforehand diff says what a bad release would cost.
+// TestAWrongPortIsNamed: while apply waits, it prints the answer of the failing probe, and the port on which the
+// program listens instead. Before that, diff shows what a bad release would cost.
 func TestAWrongPortIsNamed(t *testing.T) {
 	m := newMachine(t).start()
 	stopFirst := func(s *api.DeploymentSpec) { s.Strategy.Order = api.OrderStopFirst }
@@ -267,8 +267,8 @@ func TestAWrongPortIsNamed(t *testing.T) {
 		func() bool { return len(m.running("app")) == 1 && m.status("app").Ready == 1 })
 }
 
-// TestWhatKeepsDyingIsNeverWell: a program that dies every three seconds outlives the monitor time of one. It counts as
-// well once, before its first end, and never again: neither between its ends, nor in the pod that takes its place.
+// TestWhatKeepsDyingIsNeverWell: a program that dies every three seconds outlives a monitor time of one. It counts as
+// well once, before its first end, and never again: neither between its ends, nor in the pod that replaces it.
 func TestWhatKeepsDyingIsNeverWell(t *testing.T) {
 	m := newMachine(t).start()
 	h := m.follow()

@@ -4,8 +4,8 @@ package e2e
 
 import "testing"
 
-// TestABuildIsForItsScope: what one scope built is, by its name and by its id, no image for another scope. For its own
-// it is.
+// TestABuildIsForItsScope: an image that one scope built can't be used by another scope, by its name or its id. Its own
+// scope can use it.
 func TestABuildIsForItsScope(t *testing.T) {
 	m := newMachine(t).start()
 	s := m.source(sourceManifest)

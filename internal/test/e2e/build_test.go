@@ -90,8 +90,8 @@ func (m *machine) releaseOf(name string) (image string) {
 	return list.Items[0].Image
 }
 
-// TestBuildFromADockerfile: the whole way from a folder to a container, and back to an old tree. A build that fails
-// says where and why, leaves alone what serves, and is never taken for done.
+// TestBuildFromADockerfile: the whole way from a folder to a container, and back to an old tree. A failed build reports
+// the place and the cause, doesn't affect running pods, and never counts as done.
 func TestBuildFromADockerfile(t *testing.T) {
 	m := newMachine(t).start()
 	s := m.source(sourceManifest)
@@ -146,7 +146,7 @@ func TestBuildFromADockerfile(t *testing.T) {
 	m.wantSaid(s.apply(), 0, "built ")
 }
 
-// TestBuildSecret: a step sees a config value, and neither the image nor anything that Tend prints has it.
+// TestBuildSecret: a step sees a config value, and neither the image nor any output of Tend contains it.
 func TestBuildSecret(t *testing.T) {
 	m := newMachine(t).start()
 	s := m.source(strings.Replace(sourceManifest, "build { }", `build { secrets = ["TOKEN"] }`, 1))

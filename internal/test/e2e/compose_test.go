@@ -31,9 +31,8 @@ services:
       migrate: {condition: service_completed_successfully}
 `
 
-// TestComposeKeepsOrderAndNames: what Compose ran to its end runs before what waits for it, on the first apply and on
-// later ones, and containers find each other by the names they had. A migration that fails costs the pods of the
-// release before nothing.
+// TestComposeKeepsOrderAndNames: services that end run before those that wait for them, on the first apply and on later
+// ones, and containers find each other by their former names. A failed migration costs no pods of the release before.
 func TestComposeKeepsOrderAndNames(t *testing.T) {
 	m := newMachine(t).start()
 	composeApply := func(round, command string) cliResult {

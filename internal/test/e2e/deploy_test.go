@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/internal/test/testimage"
 )
 
-// TestDeploy: three replicas run, answer on loopback alone, and know who they are. Other containers find all of them by
-// the app's name.
+// TestDeploy: three replicas run, answer only on loopback, and know their identity. Other containers find all of them
+// by the app's name.
 func TestDeploy(t *testing.T) {
 	m := newMachine(t).start()
 	status := m.deploy(m.manifest("hello", replicas(3), func(s *api.DeploymentSpec) { s.Ports = []string{"8080"} }))

@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/client"
 )
 
-// TestFullDisk: writes are refused in plain words, and so is a source that doesn't fit. Reads and containers go on, and
-// all of it is taken when there is room again.
+// TestFullDisk: writes are refused with a clear error, and so is a source that doesn't fit. Reads and containers
+// continue, and everything is accepted again when there is room.
 func TestFullDisk(t *testing.T) {
 	const size, keep = "320m", 64 << 20
 	m := newMachine(t, "--min-free-disk", "67108864")

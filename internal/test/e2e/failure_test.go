@@ -21,7 +21,8 @@ func broken(s *api.DeploymentSpec) {
 	s.Env = map[string]string{"LINES": "3", "EXIT_AFTER": "1ms", "EXIT_CODE": "7"}
 }
 
-// TestAutomaticRollback: what ends at once is turned back, and the command says so with the container's last words.
+// TestAutomaticRollback: a release whose program ends at once is rolled back, and the command says so with the
+// container's last output.
 func TestAutomaticRollback(t *testing.T) {
 	m := newMachine(t).start()
 	m.deploy(m.manifest("app", replicas(3), onFailure(api.OnFailureRollback)))

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestHealsInPlace: whatever is done to a container behind Tend's back is undone, and its neighbour is left alone.
+// TestHealsInPlace: any change to a container behind Tend's back is undone, and its neighbour is left alone.
 func TestHealsInPlace(t *testing.T) {
 	m := newMachine(t, "--resync", "10m").start() // events alone
 	m.deploy(m.manifest("app", replicas(2)))

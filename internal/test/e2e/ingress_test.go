@@ -237,9 +237,9 @@ func (c *clients) talk() error {
 	return nil
 }
 
-// TestNoRequestIsLostInRollouts: while a deployment is replaced over and over, nothing that clients ask for fails: new
-// connections, kept ones, upgraded ones, and bodies that come slowly, by host and at a port of the node. The pods end
-// at once when they are asked to: what keeps requests whole is that they were drained before.
+// TestNoRequestIsLostInRollouts: while a deployment is replaced over and over, no request fails: on new, kept and
+// upgraded connections, with slow bodies, by host and at a port of the node. The pods end at once when they are
+// stopped: only their draining keeps requests whole.
 func TestNoRequestIsLostInRollouts(t *testing.T) {
 	const rollouts = 2
 	f := newFront(t)

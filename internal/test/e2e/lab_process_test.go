@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestLabsAsProcesses: without an engine too a lab begins once and ends by itself, at its instant or when it is
-// stopped, and no process of it is left.
+// TestLabsAsProcesses: without an engine, too, a lab begins once and ends by itself, at its end time or when it is
+// stopped, and leaves no process.
 func TestLabsAsProcesses(t *testing.T) {
 	m := newMachine(t, "--runtime", "process")
 	folder := t.TempDir()

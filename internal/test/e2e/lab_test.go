@@ -51,8 +51,8 @@ const class = `lab "SCOPE" "linux" {
   count    = 3
 }`
 
-// TestAClassOfLabs: of three, one ends by itself, one is stopped, one gets more time; applying the class again changes
-// none of that, and nothing is left of those that ended.
+// TestAClassOfLabs: of three labs, one ends by itself, one is stopped, one gets more time; applying the class again
+// changes none of that, and the ended ones leave nothing.
 func TestAClassOfLabs(t *testing.T) {
 	m := newMachine(t).start()
 	manifest := m.file("class.hcl", class)

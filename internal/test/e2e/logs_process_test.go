@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestEarlierOutputOfProcesses: what the processes before have printed is read though their records are gone, only
-// until their object is deleted. No file has it as it is, since they may print their secrets.
+// TestEarlierOutputOfProcesses: the output of earlier processes can be read though their records are removed, until
+// their object is deleted. No file holds it in plain text, since it may contain secrets.
 func TestEarlierOutputOfProcesses(t *testing.T) {
 	m := newMachine(t, "--runtime", "process")
 	folder := t.TempDir()

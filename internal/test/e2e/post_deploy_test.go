@@ -48,7 +48,7 @@ func (m *machine) shellImage() string {
 }
 
 // TestPostDeploy: the commands run one after another in a shell of the new release, with its environment, once it
-// serves; the apply waits for them. One that fails is shown by every command, and takes nothing back.
+// serves; the apply waits for them. Every command shows a failed one, and nothing is rolled back.
 func TestPostDeploy(t *testing.T) {
 	m := newMachine(t).start()
 	manifest := func(stage string, commands ...string) string {

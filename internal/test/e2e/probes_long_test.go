@@ -9,7 +9,8 @@ import (
 	"tend.dev/tend/internal/test/testimage"
 )
 
-// TestLivenessReplacesInTheEnd: restarted in place three times; what no restart helps fails and is replaced.
+// TestLivenessReplacesInTheEnd: a pod is restarted in place three times; if that doesn't help, it fails and is
+// replaced.
 func TestLivenessReplacesInTheEnd(t *testing.T) {
 	m := newMachine(t).start()
 	dead := &api.Probe{Exec: &api.ExecProbe{Command: []string{testimage.Program, "cat", "/missing"}},

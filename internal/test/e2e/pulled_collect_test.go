@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/internal/test/testimage"
 )
 
-// TestPulledImagesGo: what was pulled for releases that are gone goes after a day in quarantine. What was there before,
-// what a container of another program is made from, what a person named, and what a release may return to, stays.
+// TestPulledImagesGo: images pulled for deleted releases are removed after a day in quarantine. Images that were there
+// before, that another program's container uses, that a person named, or that a rollback may need, stay.
 func TestPulledImagesGo(t *testing.T) {
 	s := newShop(t)
 	s.release()

@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestRegistryHelper: a helper on the server's PATH is asked for the registry's host, and what it answers logs in; one
-// that fails is reported by name, and what it answers is stored nowhere.
+// TestRegistryHelper: a helper on the server's PATH is asked for the registry's host, and its answer logs in; an error
+// names a helper that fails, and the helper's answer is stored nowhere.
 func TestRegistryHelper(t *testing.T) {
 	s := newShop(t)
 	s.release()

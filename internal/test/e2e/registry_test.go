@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestRegistry: what a registry's object says is used at once, docker's own config stays for the rest, and the token is
-// nowhere to be read.
+// TestRegistry: a changed registry object is used at once, docker's own config applies to other registries, and the
+// token can't be read anywhere.
 func TestRegistry(t *testing.T) {
 	s := newShop(t)
 	s.release()

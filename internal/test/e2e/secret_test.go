@@ -208,7 +208,7 @@ func (p *planted) everywhere() {
 }
 
 // TestSecretsAreFoundNowhere: not in the data dir, in a log, an event, an answer, a label or a diff, also of containers
-// that print their environment as they fail. One that is mounted as a file isn't in what the engine shows either.
+// that print their environment as they fail. The engine's inspect doesn't show a secret mounted as a file, either.
 func TestSecretsAreFoundNowhere(t *testing.T) {
 	p := &planted{machine: newMachine(t, "--log-level", "debug").start()}
 	p.plant(p.scope+"/app", "IN_FILE")

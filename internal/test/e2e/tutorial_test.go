@@ -62,8 +62,7 @@ func agrees(want []string, got string) bool {
 	return true
 }
 
-// TestTutorial runs docs/use/tutorial.md: every command, in order, and compares what it prints on stdout, and its
-// error.
+// TestTutorial runs docs/use/tutorial.md: every command, in order, and compares its output and its error.
 func TestTutorial(t *testing.T) {
 	m := newMachine(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -123,7 +122,7 @@ func TestTutorial(t *testing.T) {
 	}
 }
 
-// TestAgrees: what the page shows is compared with all that is printed.
+// TestAgrees: the page's output is compared with the complete output.
 func TestAgrees(t *testing.T) {
 	for got, want := range map[string]bool{"a 12s\nb\nb\n": true, "a 12s\n": false, "a 12s\nb\nc\n": false,
 		"x 12s\nb\n": false, "": false} {

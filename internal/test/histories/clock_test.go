@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/client"
 )
 
-// TestTheClockOfOneServerIsOff by three hours, also while its controllers run: what runs goes on untouched, what is
-// applied is done, and histories are linearizable.
+// TestTheClockOfOneServerIsOff by three hours, also while its controllers run: running pods are untouched, applied
+// changes are carried out, and histories are linearizable.
 func TestTheClockOfOneServerIsOff(t *testing.T) {
 	c := newTrio(t, func(r *role) { r.Agent = true })
 	for _, skew := range []time.Duration{3 * time.Hour, -3 * time.Hour}[:rounds] {

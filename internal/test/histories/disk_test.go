@@ -65,8 +65,8 @@ func TestADiskOfOneServerStalls(t *testing.T) {
 	}
 }
 
-// TestADiskOfOneServerIsFull to the last byte: the one says so and takes no writes, until its store can't follow any
-// more and it ends, with the reason; so does each start. The others go on. Once there is room, a start is all it needs.
+// TestADiskOfOneServerIsFull to the last byte: that server reports it and refuses writes, until its store can't follow
+// any more and it ends, with the reason; so does each start. The others continue. Once there is room, a start suffices.
 func TestADiskOfOneServerIsFull(t *testing.T) {
 	c, disks := onDisks(t, 16<<20, "a", "b", "c")
 	for range rounds {

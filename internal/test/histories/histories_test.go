@@ -20,9 +20,8 @@ var (
 // atOnce is the number of histories recorded at the same time, each of its own keys.
 const atOnce = 6
 
-// TestHistories: whatever is done to the servers, what people are answered fits an order in which each call took effect
-// at once, between its request and its answer; a call without an answer took effect once, later, or never. No answer is
-// a 500.
+// TestHistories: whatever faults the servers have, the answers fit an order in which each call took effect at once,
+// between its request and its answer; a call without an answer took effect once, later, or never. No answer is a 500.
 func TestHistories(t *testing.T) {
 	c := newTrio(t, nil)
 	counted := &counts{}

@@ -147,7 +147,7 @@ func TestMutantsFit(t *testing.T) {
 	}
 }
 
-// TestMissingTestsAreNoticed: a test that is gone, or that its tags leave out, doesn't exist.
+// TestMissingTestsAreNoticed: a removed test, or one that its tags leave out, counts as missing.
 func TestMissingTestsAreNoticed(t *testing.T) {
 	for want, tests := range map[bool][]test{
 		true: {

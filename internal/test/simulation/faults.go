@@ -173,7 +173,7 @@ func jumpClock(w *World, random *rand.Rand) {
 	if w.skew.Load() == 0 {
 		to = time.Duration(random.Int64N(int64(48*time.Hour))) - 24*time.Hour
 	}
-	w.storyf("the clock is set to %s beside the right time", to)
+	w.storyf("the clock is set off by %s", to)
 	w.setClock(to)
 }
 

@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/test/testimage"
 )
 
-// TestDocker plays what only a real engine can be trusted with: its own words, and what the kernel does.
+// TestDocker runs scripts that need a real engine: its own messages, and the kernel.
 func TestDocker(t *testing.T) { play(t, "testdata/docker", startDocker) }
 
 // dockerImage is the image of the scripts' containers; taken is a port of the host that this process holds.

@@ -57,13 +57,13 @@ func (d *disk) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	return d.Store.Commit(ctx, txn)
 }
 
-// TestProcess plays what plain processes can show.
+// TestProcess runs scripts for which plain processes suffice.
 func TestProcess(t *testing.T) { play(t, "testdata/process", startProcess) }
 
-// TestSimulated plays what needs an engine that refuses, as the engine would say it.
+// TestSimulated runs scripts that need an engine that refuses, with the engine's own messages.
 func TestSimulated(t *testing.T) { play(t, "testdata/simulated", startSimulated) }
 
-// TestAlone plays what concerns a whole server: each script has its own.
+// TestAlone runs scripts that affect a whole server: each script has its own.
 func TestAlone(t *testing.T) { play(t, "testdata/alone", newSimulated) }
 
 func serverRoot(address string) string {

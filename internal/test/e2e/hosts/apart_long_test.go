@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestAServerApartFromTheOthers: the network keeps a server from the other servers, and not from an agent. If the agent
-// used that one, it goes to another before its node counts as lost, and nothing that runs there is replaced.
+// TestAServerApartFromTheOthers: the network separates a server from the other servers, but not from an agent. If the
+// agent used that server, it switches to another before its node counts as lost, and no container there is replaced.
 func TestAServerApartFromTheOthers(t *testing.T) {
 	l := newLab(t, 4)
 	l.flags = []string{"--node-timeout", "15s", "--heartbeat", "2s"}

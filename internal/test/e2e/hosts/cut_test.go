@@ -74,9 +74,9 @@ func (h *host) heals(name string) {
 	})
 }
 
-// TestACutHost: a host that is cut off makes good what happens to its own pods, also if its agent was started again
-// before. Once it is back, what was replaced elsewhere stops before anything else starts. An agent that is killed
-// leaves its pods alone. No slot is ever held twice, as the engines of all hosts say.
+// TestACutHost: a host that is cut off heals its own pods, also if its agent was restarted before. Once it is back,
+// containers that were replaced elsewhere stop before anything else starts. A killed agent leaves its pods alone. No
+// slot is ever held twice, by the engines of all hosts.
 func TestACutHost(t *testing.T) {
 	l := newLab(t, 3)
 	observed := l.observe()

@@ -15,10 +15,10 @@ import (
 	"tend.dev/tend/internal/test/disktest"
 )
 
-// TestADiskOfANode: the disk of a node that isn't a server is full to the last byte, and then finishes no write. What
-// runs goes on and is reached, the node stays ready, the others work and get the new pods. Those that the node got
-// before it could say so wait where they are, none of them is made again and again, and say why. Once the disk is well,
-// they start without anybody's doing.
+// TestADiskOfANode: the disk of a node that isn't a server is full to the last byte, and then finishes no write.
+// Running pods stay reachable, the node stays ready, the other nodes work and get the new pods. Pods that the node got
+// before it reported its disk wait there with the reason, and are not made again and again. Once the disk works, they
+// start by themselves.
 func TestADiskOfANode(t *testing.T) {
 	disk := disktest.New(t, 640<<20)
 	l := newLabOn(t, 2, map[string]string{"h2": disk.Folder})

@@ -20,8 +20,8 @@ deployment "prod" "web" {
 }
 `
 
-// TestAnImageOfOneEngine: what was loaded into the engine of one agent's host alone runs on the others, that of the
-// server and that of another agent, as the same image.
+// TestAnImageOfOneEngine: an image loaded only into the engine of one agent's host runs on the others, the server's and
+// another agent's, as the same image.
 func TestAnImageOfOneEngine(t *testing.T) {
 	archive, err := testimage.Archive(t.Context(), "v3", "only:1")
 	if err != nil {

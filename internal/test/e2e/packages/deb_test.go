@@ -19,8 +19,8 @@ const web = `deployment "demo" "web" {
   replicas = 2
 }`
 
-// TestADeb: a deb is installed, its units are started by systemd, an upgrade restarts them, a removal stops them and
-// leaves the state, and a purge removes it. What Tend runs goes on through all of it.
+// TestADeb: a deb is installed, systemd starts its units, an upgrade restarts them, a removal stops them and leaves the
+// state, and a purge removes it. Tend's containers run through all of it.
 func TestADeb(t *testing.T) {
 	m := newMachine(t)
 	m.run("dpkg -i /debs/" + older + ".deb")

@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/test/testimage"
 )
 
-// TestTheImage: the image of Tend runs a server as docs/operate/installing.md says, with the engine's socket, and what
-// it deployed outlives it.
+// TestTheImage: the image of Tend runs a server as docs/operate/installing.md describes, with the engine's socket, and
+// its deployments outlive it.
 func TestTheImage(t *testing.T) {
 	docker := func(args ...string) string {
 		t.Helper()

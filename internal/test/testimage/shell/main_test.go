@@ -19,7 +19,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestRun: what follows a failure isn't run.
+// TestRun: commands after a failed one don't run.
 func TestRun(t *testing.T) {
 	for text, want := range map[string]int{"echo a": 0, "exit 3 && exit 4": 3, "sh -c 'exit 5' && exit 6": 5,
 		"echo a && exit 7": 7, "rm x": 127} {
