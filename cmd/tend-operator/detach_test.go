@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// TestDetach: detached applications lose the operator and nothing else: their HelmReleases belong to nobody, so that
-// Kubernetes deletes none of them with its instance, and no finalizer keeps an instance or its namespace. Beside an
-// operator that runs it does nothing.
+// TestDetach: detached applications only lose the operator: their HelmReleases have no owner, so that Kubernetes
+// doesn't delete them with their instance, and no finalizer keeps an instance or its namespace. Beside a running
+// operator it does nothing.
 func TestDetach(t *testing.T) {
 	const count = 3
 	w := newWorld(t)

@@ -114,8 +114,8 @@ func (h *helm) run(broken bool, do func() error) {
 	}
 }
 
-// TestReleaseSecrets makes releases as Helm does, and compares what Helm reads in its Secrets, and in those of the
-// golden files, with what the golden files say.
+// TestReleaseSecrets makes releases with Helm, and checks that Helm reads the same in its Secrets and in the golden
+// files as the golden files state.
 func TestReleaseSecrets(t *testing.T) {
 	made := newHelm(t)
 	made.install("web", "1.0.0", false)

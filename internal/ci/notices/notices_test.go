@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestEveryLinkedModuleIsNamed: what `go list` says is linked is in the file, with texts that are there.
+// TestEveryLinkedModuleIsNamed: every module that `go list` reports as linked is in the file, with its licence texts.
 func TestEveryLinkedModuleIsNamed(t *testing.T) {
 	linked, err := list("tend.dev/tend/cmd/tend")
 	if err != nil {

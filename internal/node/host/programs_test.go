@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/node/netpolicy"
 )
 
-// TestMissingPrograms: each program that the machine lacks is named with what is off and what installs it, in the log
-// and among the node's limits, until it is installed.
+// TestMissingPrograms: each missing program is reported with the feature that is off and the package that installs it,
+// in the log and among the node's warnings, until it is installed.
 func TestMissingPrograms(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("PATH", folder)

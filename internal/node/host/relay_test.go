@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/node/nodeapi/authority"
 )
 
-// TestMayAsk walks who asks for the pods of a node, and for what.
+// TestMayAsk goes through the machines that connect to the pods of a node, and their targets.
 func TestMayAsk(t *testing.T) {
 	others := map[string]node.Relay{"edge": {UID: "e", Asks: true}, "worker": {UID: "w"}}
 	const unknown, hosts = "is not known here as node", "serves no ingresses"

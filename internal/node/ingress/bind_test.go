@@ -17,8 +17,7 @@ type fakeServing struct{}
 
 func (fakeServing) shut() {}
 
-// TestATakenPortIsTriedAgain: without a word from outside, a listener is tried every retryBind until it opens, and then
-// no more.
+// TestATakenPortIsTriedAgain: a listener is retried every retryBind until it opens, without a trigger from outside.
 func TestATakenPortIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

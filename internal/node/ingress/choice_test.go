@@ -36,7 +36,8 @@ func TestAPodThatIsGoneIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestPodsTakeTurns, whatever their answers are like, for clients that make one request per connection.
+// TestPodsTakeTurns: requests alternate between pods, whatever their answers, for clients that make one request per
+// connection.
 func TestPodsTakeTurns(t *testing.T) {
 	f := newFront(t)
 	var pods []Pod

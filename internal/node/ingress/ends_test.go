@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// TestAClientThatLeaves: its pod hears of it, also if nothing was answered yet, and it counts as 499.
+// TestAClientThatLeaves: its pod notices, also if nothing was answered yet, and the request counts as 499.
 func TestAClientThatLeaves(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	f := newFrontWith(t, Options{Registry: registry})
@@ -43,7 +43,7 @@ func TestAClientThatLeaves(t *testing.T) {
 	}
 }
 
-// TestAPodThatEndsWithoutAnAnswer: the answer tells apart a pod that was not reached, one that ended by itself, and
+// TestAPodThatEndsWithoutAnAnswer: the answer distinguishes a pod that was not reached, one that ended by itself, and
 // one that was stopped after its grace period.
 func TestAPodThatEndsWithoutAnAnswer(t *testing.T) {
 	for name, test := range map[string]struct {

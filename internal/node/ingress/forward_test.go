@@ -208,7 +208,7 @@ func TestBothDirectionsEndByThemselves(t *testing.T) {
 	}
 }
 
-// TestAConnectionWaitsForAPod: what no pod takes now isn't refused, as long as a request would wait.
+// TestAConnectionWaitsForAPod: a connection that no pod accepts now isn't refused, as long as a request would wait.
 func TestAConnectionWaitsForAPod(t *testing.T) {
 	for name, first := range map[string]Route{
 		"none is ready":     {},
@@ -247,7 +247,8 @@ func TestAPortThatIsNotServed(t *testing.T) {
 	}
 }
 
-// TestAPortIsDrained: a connection goes on at a pod that has left, which waits for it; the next one goes to another.
+// TestAPortIsDrained: an open connection stays with a removed pod, which waits for it; the next one goes to another
+// pod.
 func TestAPortIsDrained(t *testing.T) {
 	for protocol, pod := range map[string]func(*testing.T, string) Pod{"tcp": linesPod, "udp": datagramsPod} {
 		t.Run(protocol, func(t *testing.T) {
@@ -344,8 +345,8 @@ func TestPodsLearnWhereItComesFrom(t *testing.T) {
 	}
 }
 
-// TestAnswersComeFromWhereTheyWereAsked: a client takes an answer only from the address that it asked, of which a
-// machine has several.
+// TestAnswersComeFromWhereTheyWereAsked: an answer comes from the address that the client used, of which a machine has
+// several: the client ignores all others.
 func TestAnswersComeFromWhereTheyWereAsked(t *testing.T) {
 	g := newGate(t, "udp", Options{}, ListenOptions{})
 	free := g.until("it opens", isOpen).Address

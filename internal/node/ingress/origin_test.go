@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestOriginOfARequest: what a trusted proxy says of the client counts, and nothing that the client says itself.
+// TestOriginOfARequest: a trusted proxy's headers about the client count, the client's own don't.
 func TestOriginOfARequest(t *testing.T) {
 	p := New(Options{Trusted: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")}})
 	const cdn = "10.0.0.1:4000"
@@ -62,8 +62,8 @@ func said(client, scheme, host string) http.Header {
 	return header
 }
 
-// TestRequestsThroughATrustedProxy: the pod gets the client's address and scheme, and who came over HTTPS isn't sent
-// there again.
+// TestRequestsThroughATrustedProxy: the pod gets the client's address and scheme, and a client that used HTTPS isn't
+// redirected to it.
 func TestRequestsThroughATrustedProxy(t *testing.T) {
 	const request = "GET / HTTP/1.1\r\nHost: shop.org\r\nX-Forwarded-For: 1.1.1.1, 192.0.2.7\r\nX-Forwarded-Proto: https\r\nX-Real-Ip: 1.1.1.1\r\n\r\n"
 	for name, c := range map[string]struct {

@@ -63,8 +63,7 @@ func TestASocketThatIsKeptOpen(t *testing.T) {
 	}
 }
 
-// TestListenersEndTheirSockets: while it ends, a process leaves its sockets to the next one; what is no longer wanted
-// is closed.
+// TestListenersEndTheirSockets: a process that ends leaves its sockets to the next one; unwanted ones are closed.
 func TestListenersEndTheirSockets(t *testing.T) {
 	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: t.TempDir() + "/notify", Net: "unixgram"})
 	if err != nil {

@@ -88,7 +88,7 @@ func raw(t *testing.T, answer string) (Pod, *atomic.Int64) {
 	return Pod{Name: "raw", Address: listener.Addr().String()}, conns
 }
 
-// TestAnswersPassAsTheyAre: whatever marks their end, compressed or not. Connections to the pod are used again.
+// TestAnswersPassAsTheyAre: with any kind of end, compressed or not. Connections to the pod are used again.
 func TestAnswersPassAsTheyAre(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer, body string
@@ -161,7 +161,7 @@ func TestManyRequestsOnOneConnection(t *testing.T) {
 	}
 }
 
-// TestSmuggling: an ambiguous request is refused, and what follows it on the connection is not served.
+// TestSmuggling: an ambiguous request is refused, and no later request on the connection is served.
 func TestSmuggling(t *testing.T) {
 	f := newFront(t)
 	var asked atomic.Int64

@@ -95,8 +95,8 @@ func (a *far) pod(name string) Pod {
 	return Pod{Name: name, Address: a.address, Via: relay.Target{Node: "there", Task: name, Port: 80}}
 }
 
-// TestPodsOfOtherNodes: what a pod gets and answers is the same through the relay of its node, in every form;
-// connections are kept.
+// TestPodsOfOtherNodes: requests and answers of every form are the same through the relay of a pod's node; connections
+// are kept.
 func TestPodsOfOtherNodes(t *testing.T) {
 	a := newAcross(t, podOf(t, "p", func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Upgrade") != "" {
@@ -165,7 +165,7 @@ func TestPodsOfOtherNodes(t *testing.T) {
 	}
 }
 
-// TestAPodThatItsNodeDoesNotLeadTo: nothing of a request was sent there, so it goes to another pod, whatever its
+// TestAPodThatItsNodeDoesNotLeadTo: no part of a request was sent to the pod, so it goes to another one, whatever its
 // method.
 func TestAPodThatItsNodeDoesNotLeadTo(t *testing.T) {
 	a := newAcross(t, podOf(t, "p", says("p")))
@@ -284,7 +284,8 @@ func TestAnAgentThatIsAway(t *testing.T) {
 	}
 }
 
-// TestTheRelayLearnsWhatIsHTTP: of the connections of ports, to which nothing may be added, it doesn't hear so.
+// TestTheRelayLearnsWhatIsHTTP: the relay gets a mark for HTTP, but none for connections of ports, to which nothing may
+// be added.
 func TestTheRelayLearnsWhatIsHTTP(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -22,8 +22,8 @@ func TestHostsThatAreNone(t *testing.T) {
 	}
 }
 
-// TestChunksEndAConnection: a request with a Content-Length beside its chunks is the last one of its connection, or
-// what one server takes for a body is the next request to another.
+// TestChunksEndAConnection: a request with a Content-Length beside its chunks is the last one of its connection.
+// Otherwise one server's body could be another's next request.
 func TestChunksEndAConnection(t *testing.T) {
 	f := newFront(t)
 	f.serve(podOf(t, "p", func(w http.ResponseWriter, r *http.Request) {
@@ -50,7 +50,7 @@ func TestChunksEndAConnection(t *testing.T) {
 	}
 }
 
-// TestWhatPassesOfAClientsClaims: nothing of what a proxy in front would say reaches the pod from a client.
+// TestWhatPassesOfAClientsClaims: headers that only a proxy in front may set don't reach the pod from a client.
 func TestWhatPassesOfAClientsClaims(t *testing.T) {
 	f := newFront(t)
 	f.serve(podOf(t, "p", func(w http.ResponseWriter, r *http.Request) {

@@ -31,8 +31,8 @@ func serversRoot(t *testing.T, state membership.State) string {
 	return root
 }
 
-// TestTheRootOfAServer: an agent takes that of one that was removed alone, also if it runs no other; one that has
-// joined already is its own.
+// TestTheRootOfAServer: an agent accepts a server's root only if the server was removed; a root that an agent has used
+// is accepted.
 func TestTheRootOfAServer(t *testing.T) {
 	for _, state := range membership.States[1:] {
 		err := checkRoot(serversRoot(t, state))

@@ -187,7 +187,7 @@ func TestJoinOnce(t *testing.T) {
 }
 
 // TestJoinAgain: a machine whose node was removed, or whose cluster has another authority now, joins again with a
-// token, in the same root. With one that is refused, or without, it keeps what it has.
+// token, in the same root. With a refused token, or without one, its root stays as it is.
 func TestJoinAgain(t *testing.T) {
 	for name, test := range map[string]struct {
 		removed, other bool // another authority
@@ -251,7 +251,7 @@ func TestAChangedAddress(t *testing.T) {
 	}
 }
 
-// TestNotJoined: without a membership, and without what it takes to get one.
+// TestNotJoined: errors without a membership and without the options to get one.
 func TestNotJoined(t *testing.T) {
 	s := newServer(t)
 	for name, o := range map[string]Options{

@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/store/secret"
 )
 
-// TestMetrics: an agent that runs answers scrapes with what its parts count and with what it is, and a health check;
-// they end with it.
+// TestMetrics: a running agent serves the metrics of its parts and of its process, and a health check; both end with
+// it.
 func TestMetrics(t *testing.T) {
 	root, i := joined(t, newServer(t))
 	keys, err := secret.Open(root+"/secret.key", "")

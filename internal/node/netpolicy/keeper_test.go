@@ -182,9 +182,9 @@ func TestKeeperPreparesEveryBridge(t *testing.T) {
 	}
 }
 
-// TestKeeperWorksWithoutAServer: an agent that was started again and reaches no server enforces what it last knew of
-// the network and of the pods of others, for the containers that the engine has: also for those that start meanwhile,
-// whether rules stand or not.
+// TestKeeperWorksWithoutAServer: a restarted agent that reaches no server enforces the last known policy, with the last
+// known pods of other nodes, for the engine's containers: also for those that start meanwhile, and whether or not rules
+// are in place.
 func TestKeeperWorksWithoutAServer(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "network.json")
 	synced := make(chan struct{})

@@ -22,8 +22,8 @@ import (
 var everyBridge = []string{"/proc/sys/net/bridge/bridge-nf-call-iptables",
 	"/proc/sys/net/bridge/bridge-nf-call-ip6tables"}
 
-// TestOneBridgeIsFiltered: the rules hold on the bridge that was prepared, whatever the machine's own switches say, and
-// these stay as they are: traffic of other bridges isn't Tend's concern.
+// TestOneBridgeIsFiltered: the rules hold on the prepared bridge, whatever the machine's own settings are, and those
+// stay unchanged: traffic of other bridges isn't Tend's concern.
 func TestOneBridgeIsFiltered(t *testing.T) {
 	runtime.LockOSThread() // the thread ends with the test, and its namespace with it
 	machine := space(t)

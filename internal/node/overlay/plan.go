@@ -176,7 +176,7 @@ func pathsOf(wanted Wanted, others []Route) (map[netip.Prefix]Path, []string) {
 		case !boundary.Private(peer.Subnet):
 			faults = append(faults, fmt.Sprintf("node %s has %s, which is not a private network", name, peer.Subnet))
 		case at >= 0:
-			faults = append(faults, fmt.Sprintf("node %s has %s, which %s of this machine is in (%s)", name, peer.Subnet,
+			faults = append(faults, fmt.Sprintf("node %s has %s, which overlaps %s of this machine (%s)", name, peer.Subnet,
 				others[at].Device, others[at].To))
 		case wanted.Driver == api.DriverWireGuard && peer.Key == "":
 			faults = append(faults, fmt.Sprintf("node %s has no key yet", name))

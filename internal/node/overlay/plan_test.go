@@ -77,7 +77,7 @@ func TestPlan(t *testing.T) {
 		{name: "the exceptions are another subnet's", wanted: wanted(), state: other,
 			want: "forbid 10.80.4.0/22; permit 10.80.0.0/22"},
 		{name: "a peer whose subnet is taken", wanted: wanted(second), state: taken, want: "disconnect 10.80.4.0/22",
-			fault: "node n2 has 10.80.4.0/22, which br-1 of this machine is in (10.80.5.0/24)"},
+			fault: "node n2 has 10.80.4.0/22, which overlaps br-1 of this machine (10.80.5.0/24)"},
 		{name: "a peer without a key", wanted: keyless, state: state(), fault: "node n2 has no key yet"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestNoIptables: a machine without the command says so where an engine may drop packets, and goes on once it is
-// installed.
+// TestNoIptables: a machine without the command reports that if its engine may drop packets, and continues once the
+// command is installed.
 func TestNoIptables(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("PATH", folder)

@@ -88,7 +88,7 @@ func (r *Resolver) Listen(at netip.Addr) error {
 		server.NotifyStartedFunc = func() { close(started) }
 		recovery.Go(func() {
 			if err := server.ActivateAndServe(); err != nil {
-				r.Logger.Warn("answering name queries ended", "address", address, "error", err)
+				r.Logger.Warn("name queries are no longer answered at this address", "address", address, "error", err)
 			}
 		})
 		<-started

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestOwnMachine: by its address, by a name, by a redirect. The server counts who came.
+// TestOwnMachine: this machine is refused by its address, by a name, by a redirect. The server counts the connections.
 func TestOwnMachine(t *testing.T) {
 	reached := 0
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached++ }))
@@ -57,7 +57,7 @@ func TestOwnMachine(t *testing.T) {
 	}
 }
 
-// TestOwnAddresses: what listens on all addresses of this machine answers at those of its interfaces too.
+// TestOwnAddresses: a server on all addresses of this machine also answers at those of its interfaces.
 func TestOwnAddresses(t *testing.T) {
 	own := []net.Addr{
 		&net.IPNet{IP: net.ParseIP("192.0.2.2"), Mask: net.CIDRMask(24, 32)},
@@ -87,7 +87,7 @@ func TestOwnAddresses(t *testing.T) {
 	}
 }
 
-// TestProxy: a proxy may be on this machine, since a person chose it; what is asked of it may not.
+// TestProxy: a proxy may be on this machine, since a person chose it; the target of a request may not.
 func TestProxy(t *testing.T) {
 	var asked []string
 	proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter,

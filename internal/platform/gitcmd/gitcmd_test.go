@@ -40,8 +40,8 @@ func TestCredentialsAreInNoArgument(t *testing.T) {
 	}
 }
 
-// TestAPinnedHostIsNotLookedUp: git connects to the addresses that it is given, whatever the name leads to, and still
-// asks for the name over http. The protocol git gets the address itself.
+// TestAPinnedHostIsNotLookedUp: git connects to the given addresses, whatever the name resolves to, and still sends the
+// name over http. With the protocol git it gets the address itself.
 func TestAPinnedHostIsNotLookedUp(t *testing.T) {
 	asked := make(chan string, 10)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestRates: a key has its burst, then what comes with time; others have theirs.
+// TestRates: each key has its own burst, and then its rate.
 func TestRates(t *testing.T) {
 	now := time.Unix(1000, 0)
 	r := NewRates(2, 10, func() time.Time { return now })

@@ -56,7 +56,7 @@ func (r *Rates) bucket(key string) *bucket {
 	now, b := r.now(), r.of[key]
 	if b == nil {
 		if len(r.of) >= maxBuckets {
-			clear(r.of) // forgetting all of them costs less than keeping an order
+			clear(r.of) // cheaper than tracking which bucket is the oldest
 		}
 		b = &bucket{left: r.burst, at: now}
 		r.of[key] = b

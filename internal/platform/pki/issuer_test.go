@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// TestIssue: a certificate is accepted from Skew before its begin to its end, and only by those who trust its
-// authority.
+// TestIssue: a certificate is accepted from Skew before its begin to its end, and only if its authority is trusted.
 func TestIssue(t *testing.T) {
 	noon := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 	long := Validity{From: noon, Life: 1000 * time.Hour, Skew: 2 * time.Hour}

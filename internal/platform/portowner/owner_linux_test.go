@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/platform/portowner"
 )
 
-// TestOwner: this very process is found by the port it listens on, and none is found once it has stopped listening.
+// TestOwner: this process is found by the port on which it listens, and no longer once it has stopped listening.
 func TestOwner(t *testing.T) {
 	for _, network := range []string{"tcp4", "tcp6"} {
 		listener, err := net.Listen(network, "localhost:0")

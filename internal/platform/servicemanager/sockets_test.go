@@ -36,7 +36,7 @@ func TestSocketsOfAnotherProcess(t *testing.T) {
 	}
 }
 
-// TestTheManagerHoldsASocket: it gets the listener itself, under a name that it takes; what is dropped ends there too.
+// TestTheManagerHoldsASocket: it gets the listener's socket, under a valid name; a dropped socket is closed there too.
 func TestTheManagerHoldsASocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notify")
 	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})

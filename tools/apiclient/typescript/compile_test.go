@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// TestMisuse: the compiler refuses each wrong use of the client, and what is right beside it passes.
+// TestMisuse: the compiler refuses each wrong use of the client, and accepts the right one beside it.
 func TestMisuse(t *testing.T) {
 	folder := newProject(t)
 	output, err := compile(t, folder, "misuse.ts")

@@ -12,7 +12,7 @@ import (
 )
 
 // TestClient compiles the client of the server's document with programs that use it, and runs them against servers that
-// record what they are asked.
+// record the requests.
 func TestClient(t *testing.T) {
 	folder := newProject(t)
 	if output, err := compile(t, folder, "client.ts", "example.ts", "forms.ts", "shown.ts"); err != nil {

@@ -203,7 +203,7 @@ RUN --mount=type=cache,id=` + mark + `,target=/cache ["/server", "cat", "/cache/
 	}
 }
 
-// TestBuildKitFaults: each failure says the step, or what to do.
+// TestBuildKitFaults: each error names the step, or the next step for the user.
 func TestBuildKitFaults(t *testing.T) {
 	b := newEngineBuilding(t)
 	for name, test := range map[string]struct {
@@ -230,7 +230,7 @@ func TestBuildKitFaults(t *testing.T) {
 	}
 }
 
-// TestBuildIsCancelled: what a step runs ends with the build's context.
+// TestBuildIsCancelled: the programs of a step end with the build's context.
 func TestBuildIsCancelled(t *testing.T) {
 	b := newEngineBuilding(t)
 	mark := random()
@@ -280,7 +280,8 @@ func TestBuildFromAPrivateBase(t *testing.T) {
 	}
 }
 
-// TestClassicBuilder: DOCKER_BUILDKIT=0 takes the engine's classic builder, which refuses by name what it can't do.
+// TestClassicBuilder: DOCKER_BUILDKIT=0 selects the engine's classic builder, which refuses unsupported features by
+// name.
 func TestClassicBuilder(t *testing.T) {
 	t.Setenv("DOCKER_BUILDKIT", "0")
 	b := newEngineBuilding(t)

@@ -12,7 +12,8 @@ import (
 	"tend.dev/tend/internal/node/runtime/docker"
 )
 
-// TestContextOfDockersOwnCommand: what docker context use chose is the engine; without its socket there is none.
+// TestContextOfDockersOwnCommand: the engine is the one that docker context use chose; without its socket there is
+// none.
 func TestContextOfDockersOwnCommand(t *testing.T) {
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "engine.sock")

@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// TestFollowedLogsReachTheEnd: an engine that rotates a log faster than it is followed loses its place in it (and may
-// repeat a part of it, and omit some of the last lines from the stream). The reader still returns everything the log
+// TestFollowedLogsReachTheEnd: an engine that rotates a log faster than it is followed loses its position (it may
+// repeat a part, and omit some of the last lines from the stream). The reader still returns everything that the log
 // holds in the end.
 func TestFollowedLogsReachTheEnd(t *testing.T) {
 	c := newCluster(t)

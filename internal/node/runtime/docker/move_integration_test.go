@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// TestAnImageMoves: what the engine saves it loads, as the same image; anything else is refused.
+// TestAnImageMoves: an engine loads an image that another saved, as the same image; anything else is refused.
 func TestAnImageMoves(t *testing.T) {
 	c := newCluster(t)
 	image, err := c.Resolve(t.Context(), image)
@@ -44,7 +44,7 @@ func TestAnImageMoves(t *testing.T) {
 	}
 }
 
-// TestAnArchiveIsTheSameAgain: a copy that was cut goes on in another archive of the same image.
+// TestAnArchiveIsTheSameAgain: a copy that was cut can continue from another archive of the same image.
 func TestAnArchiveIsTheSameAgain(t *testing.T) {
 	c := newCluster(t)
 	image, err := c.Resolve(t.Context(), image)

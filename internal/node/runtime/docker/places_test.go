@@ -9,8 +9,8 @@ import (
 	"github.com/moby/moby/api/types/volume"
 )
 
-// TestPlacesDoNotWaitForADeadFileSystem: a path that never says where it leads is taken as it is, costs one wait, and
-// leaves one question open. When it answers, it counts again.
+// TestPlacesDoNotWaitForADeadFileSystem: a path that never resolves is used as it is, costs one wait, and leaves one
+// open request. It is resolved again once it answers.
 func TestPlacesDoNotWaitForADeadFileSystem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		back := make(chan struct{})
@@ -36,8 +36,9 @@ func TestPlacesDoNotWaitForADeadFileSystem(t *testing.T) {
 	})
 }
 
-// TestVolumesAreNotLookedAt: a volume whose driver mounts what doesn't answer. The engine's folder alone is followed,
-// and a container that mounts a volume by its folder is known without being followed, by either name of that folder.
+// TestVolumesAreNotLookedAt: a volume's driver may mount a file system that doesn't answer. Only the engine's own
+// folder is resolved, and a container that mounts a volume by its folder is found without resolving that, by either
+// name of the folder.
 func TestVolumesAreNotLookedAt(t *testing.T) {
 	var asked []string
 	at := placesOf([]volume.Volume{

@@ -294,7 +294,8 @@ func TestPullBrokenInMidLayer(t *testing.T) {
 	}
 }
 
-// TestATagThatIsNotHere: of an image that is made here the other tags are named, whatever its registry answers.
+// TestATagThatIsNotHere: for an image that is built locally the error names the other tags, whatever its registry
+// answers.
 func TestATagThatIsNotHere(t *testing.T) {
 	repository, tag, _ := strings.Cut(image, ":")
 	_, err := newCluster(t).Pull(t.Context(), repository+":v99", func(int) {})

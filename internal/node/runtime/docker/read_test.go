@@ -21,7 +21,7 @@ const inspected = `{
 	"Config": {"Labels": {"tend.task": "t1"}}
 }`
 
-// TestInspected: nothing is lost of what the engine says about a container's life and end.
+// TestInspected: no field of the engine's report about a container's life and end is lost.
 func TestInspected(t *testing.T) {
 	var from container.InspectResponse
 	if err := json.Unmarshal([]byte(inspected), &from); err != nil {

@@ -90,7 +90,8 @@ func TestRejections(t *testing.T) {
 	}
 }
 
-// TestANameThatAnotherContainerHas: the rejection says what helps, and whose it is if Compose made it.
+// TestANameThatAnotherContainerHas: the rejection has the next step, and names the project if Compose made the
+// container.
 func TestANameThatAnotherContainerHas(t *testing.T) {
 	c := newCluster(t)
 	for name, tc := range map[string]struct {

@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
 
-// TestReadsOfTheEngineHaveNoSpans: the library would give each of them one, within whatever trace the caller is.
+// TestReadsOfTheEngineHaveNoSpans: the library would make a span for each, in the caller's trace.
 func TestReadsOfTheEngineHaveNoSpans(t *testing.T) {
 	seen := tracetest.NewSpanRecorder()
 	ctx, span := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(seen)).Tracer("test").Start(t.Context(),

@@ -243,7 +243,7 @@ func TestFlagsOldEnginesReadElsewhere(t *testing.T) {
 	}
 }
 
-// TestExecOfNoProgram: what the engine writes in place of a command's output is said in a sentence.
+// TestExecOfNoProgram: the engine's text in place of a command's output is replaced by a sentence.
 func TestExecOfNoProgram(t *testing.T) {
 	c := newCluster(t)
 	run := c.start(api.DeploymentSpec{Container: api.Container{NetworkMode: "none"}}, "wait")

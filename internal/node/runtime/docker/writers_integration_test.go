@@ -31,7 +31,8 @@ func byHand(t *testing.T, flags ...string) string {
 	return name
 }
 
-// TestSecondWriter: the engine's own containers show who writes to a volume or a folder, whichever way it was mounted.
+// TestSecondWriter: the writers of a volume or a folder are found in the engine's own containers, however it was
+// mounted.
 func TestSecondWriter(t *testing.T) {
 	cluster := "tendtest-" + random()
 	rt := newRuntime(t, cluster)

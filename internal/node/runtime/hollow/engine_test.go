@@ -248,7 +248,7 @@ func TestThousands(t *testing.T) {
 	}
 }
 
-// TestStopOfWhatIsStartedAgainAtOnce: a stop ends with the incarnation that it stopped, whatever follows it.
+// TestStopOfWhatIsStartedAgainAtOnce: a stop ends with the incarnation that it stopped, even if another one follows.
 func TestStopOfWhatIsStartedAgainAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine, rt := machine(t,

@@ -162,7 +162,7 @@ func TestShimKilledWhileAway(t *testing.T) {
 	b.wait("the relatives' death", func() bool { return dead(near) && dead(far) })
 }
 
-// TestFamilyEnds: nothing that a program started outlives it, whether it is stopped or ends by itself.
+// TestFamilyEnds: no process that a program started outlives it, whether it is stopped or ends by itself.
 func TestFamilyEnds(t *testing.T) {
 	tests := map[string]struct {
 		reason string

@@ -146,7 +146,7 @@ func TestCloseWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestFullDisk: a writer whose disk is full goes on reading.
+// TestFullDisk: a writer whose disk is full keeps reading.
 func TestFullDisk(t *testing.T) {
 	w := open(t, t.TempDir(), 0, 1)
 	_ = w.file.Close()
