@@ -16,7 +16,7 @@ import (
 	"tend.dev/tend/internal/server"
 )
 
-// lines is a log that may be written and read at once.
+// lines is a log that may be written and read concurrently.
 type lines struct {
 	mu  sync.Mutex
 	out bytes.Buffer

@@ -97,7 +97,7 @@ func (s *Server) ownRoutes() {
 		http.StatusOK:                 {"it is ready", inJSON[api.Readiness](s)},
 		http.StatusServiceUnavailable: {"what is missing", inJSON[api.Readiness](s)},
 	}}, s.readyz)
-	s.documented("GET", "/version", "What the server is", shape{answers: replies("its version", inJSON[api.Version](s))},
+	s.documented("GET", "/version", "The version of the server", shape{answers: replies("its version", inJSON[api.Version](s))},
 		func(w http.ResponseWriter, r *http.Request) {
 			writeJSON(w, http.StatusOK, s.version())
 		})

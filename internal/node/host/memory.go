@@ -1,4 +1,4 @@
 package host
 
-// memory returns where secret files lie.
+// memory returns the folder of secret files.
 func (h *Host) memory(make bool) (string, error) { return memoryFolder(h.Cluster, h.Node, make) }

@@ -64,7 +64,7 @@ func (h *Host) resolve(gateway netip.Addr) (bool, error) {
 	return true, h.resolver.Listen(gateway)
 }
 
-// outside returns where other nodes reach this machine; invalid if they don't.
+// outside returns the address at which other nodes reach this machine; invalid if they can't.
 func (h *Host) outside() netip.Addr {
 	if h.Advertise != "" {
 		address, _ := netip.ParseAddr(h.Advertise) // the flag was checked

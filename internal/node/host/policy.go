@@ -85,7 +85,7 @@ func (h *Host) podsMoved() {
 	}
 }
 
-// policyFault returns why scopes are not kept apart here; empty if they are, or needn't be.
+// policyFault returns the reason why scopes are not kept apart here; "" if they are, or needn't be.
 func (h *Host) policyFault() string {
 	if h.policy == nil {
 		return ""

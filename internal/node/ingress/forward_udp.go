@@ -75,7 +75,7 @@ func (u *udpPort) receive(ctx context.Context, socket packets) {
 		case ctx.Err() != nil || errors.Is(err, net.ErrClosed):
 			return
 		default:
-			u.opts.Logger.Warn("a datagram could not be taken", "address", u.at.String(), "error", err)
+			u.opts.Logger.Warn("a datagram could not be received; retrying", "address", u.at.String(), "error", err)
 			select {
 			case <-time.After(acceptPause):
 			case <-ctx.Done():

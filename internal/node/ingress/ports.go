@@ -201,7 +201,7 @@ func (p *Ports) accept(ctx context.Context, listener net.Listener, at api.Listen
 		case errors.Is(err, net.ErrClosed):
 			return
 		default: // such as too many open files: retry
-			p.opts.Logger.Warn("a connection could not be taken", "address", at.String(), "error", err)
+			p.opts.Logger.Warn("a connection could not be accepted; retrying", "address", at.String(), "error", err)
 			select {
 			case <-time.After(acceptPause):
 			case <-ctx.Done():

@@ -229,7 +229,7 @@ func (i *identity) certificate() (*tls.Certificate, error) {
 // roots returns the authorities by which servers are judged, for the handshake of a connection.
 func (i *identity) roots() []byte { return i.membership().Authority }
 
-// trust returns which of the cluster's authorities this machine has.
+// trust returns the authorities that this machine trusts.
 func (i *identity) trust() remote.Trust {
 	known := i.membership()
 	has := remote.Trust{Roots: authority.FingerprintsOf(known.Authority)}

@@ -77,7 +77,7 @@ func (k *Keeper) Notify() {
 	}
 }
 
-// Fault returns why scopes are not kept apart; empty if they are, or needn't be.
+// Fault returns the reason why scopes are not kept apart; "" if they are, or needn't be.
 func (k *Keeper) Fault() string {
 	if fault := k.fault.Load(); fault != nil {
 		return *fault

@@ -108,7 +108,7 @@ func (nftables) Remove(ctx context.Context) error {
 // has reports whether the table is among those that are listed.
 func has(tables string) bool { return strings.Contains(tables, "table "+table+"\n") }
 
-// nft runs the command, and returns what it prints.
+// nft runs the command nft, and returns its output.
 func nft(ctx context.Context, input string, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, "nft", args...)
 	var output, said bytes.Buffer

@@ -24,7 +24,7 @@ func newKernel(key wgtypes.Key) (*kernel, error) {
 	return &kernel{key: key, rules: &rules{}}, nil
 }
 
-// fault returns what the machine lacks; empty if nothing.
+// fault returns a message about a command or feature that the machine lacks, or "".
 func (k *kernel) fault(bridged bool) string { return k.rules.fault(bridged) }
 
 // close removes everything that doesn't outlive this process.

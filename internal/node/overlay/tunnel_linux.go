@@ -27,7 +27,7 @@ type tunnel interface {
 	close()
 }
 
-// keepAlive keeps the way open through firewalls that forget it.
+// keepAlive is the interval of packets that keep the connection in the tables of firewalls.
 const keepAlive = 25 * time.Second
 
 // openTunnel makes a device, by the kernel if it can.

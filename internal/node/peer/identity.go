@@ -132,7 +132,7 @@ func (i *Identity) renewDue() error {
 	if err != nil {
 		return err
 	}
-	// Read between the two, they don't fit together, and a connection fails that is tried again.
+	// A connection that reads the files between the two writes fails, and is retried.
 	return errors.Join(i.write(keyFile, key), i.write(certificateFile, certificate))
 }
 

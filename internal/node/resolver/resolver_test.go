@@ -247,7 +247,7 @@ func TestListenElsewhere(t *testing.T) {
 	}
 }
 
-// address returns where the resolver listens over UDP.
+// address returns the UDP address of the resolver.
 func (r *Resolver) address() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

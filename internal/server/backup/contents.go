@@ -85,7 +85,7 @@ func (c *Contents) Cluster() (uid, fingerprint string, err error) {
 	return known.Value.UID, known.Value.KeyFingerprint, nil
 }
 
-// Count returns how many records there are below a prefix.
+// Count returns the number of records below a prefix.
 func (c *Contents) Count(prefix string) (n int) {
 	for range c.Prefix(prefix) {
 		n++

@@ -84,7 +84,7 @@ func (m Manifest) Blobs() map[string]bool {
 	return out
 }
 
-// Size returns how many bytes the parts have.
+// Size returns the sum of the parts' bytes.
 func (m Manifest) Size() (total int64) {
 	for _, part := range m.Parts {
 		total += part.Size

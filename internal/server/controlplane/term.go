@@ -133,7 +133,7 @@ func (t *Term) lose() { t.once.Do(func() { close(t.lost) }) }
 // Lost returns a channel that is closed once another process holds the key.
 func (t *Term) Lost() <-chan struct{} { return t.lost }
 
-// Err returns why the term was lost.
+// Err returns the reason why the term was lost.
 func (t *Term) Err() error {
 	if t.inherited {
 		return fmt.Errorf("%w; this one held the claim of the process before, because its own found no space: %w",

@@ -154,7 +154,7 @@ func serversOf(members []etcd.Member) (out []membership.Server) {
 	return out
 }
 
-// nodeNamed returns which machine has a node's name.
+// nodeNamed returns the machine that has a node's name.
 func (d *daemon) nodeNamed(ctx context.Context, name string) (membership.Node, error) {
 	member, err := readStored[records.Member](ctx, d.store, records.MemberKey(name))
 	return nodeOf(name, member), err

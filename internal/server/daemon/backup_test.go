@@ -55,7 +55,7 @@ func (s *site) setClock(now time.Time) {
 	s.ahead = time.Until(now)
 }
 
-// created returns how many containers of an object were ever made.
+// created returns the number of containers of an object that were ever made.
 func (s *site) created(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

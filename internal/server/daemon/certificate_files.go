@@ -39,13 +39,13 @@ func (f *certificateFiles) current() (*tls.Certificate, error) {
 	case f.loaded == nil:
 		return nil, err
 	case changed != f.read:
-		f.read = changed // log it only once
+		f.read = changed // log a fault only once
 		f.logger.Warn("the changed certificate can't be used; the previous one stays in use", "path", f.certificate, "error", err)
 	}
 	return f.loaded, nil
 }
 
-// changed returns when the files have changed.
+// changed returns the modification times of the files.
 func (f *certificateFiles) changed() (at [2]time.Time, err error) {
 	for i, path := range []string{f.certificate, f.key} {
 		info, fault := os.Stat(path)

@@ -18,7 +18,7 @@ import (
 	"tend.dev/tend/internal/store/etcd/etcdtest"
 )
 
-// reach returns how a server reaches an external etcd.
+// reach returns the options with which a server connects to an external etcd.
 func reach(c *etcdtest.Cluster) etcd.ExternalOptions {
 	return etcd.ExternalOptions{Endpoints: c.Endpoints, CA: c.CA, Certificate: c.Certificate, Key: c.Key}
 }
@@ -171,7 +171,7 @@ func TestBackupOfAnExternalEtcd(t *testing.T) {
 	}
 }
 
-// ended waits until a server has ended by itself, and returns why.
+// ended waits until a server has ended by itself, and returns its error.
 func (r *running) ended() error {
 	err := <-r.done
 	r.done <- err

@@ -223,7 +223,7 @@ func countReady(nodes []api.NodeInfo) (n int) {
 	return n
 }
 
-// committedProposals returns how many entries the log of this process's etcd has got.
+// committedProposals returns the number of entries in the log of this process's etcd.
 func committedProposals(b *testing.B) float64 {
 	b.Helper()
 	families, err := prometheus.DefaultGatherer.Gather()

@@ -181,7 +181,7 @@ func renewing(
 	}
 }
 
-// nodeAddress returns where nodes, and other servers, reach the listener for nodes.
+// nodeAddress returns the address at which nodes, and other servers, reach the listener for nodes.
 func (d *daemon) nodeAddress() string {
 	return reachable(d.nodeListener.listener.Addr().String(), d.peerHost)
 }

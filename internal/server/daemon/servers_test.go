@@ -214,7 +214,7 @@ func (s *several) loses(a, b, c *running) {
 	}
 }
 
-// hold returns how many servers have a file's bytes.
+// hold returns the number of servers that have a file's bytes.
 func (s *several) hold(digest string) (n int) {
 	for _, m := range s.machines {
 		_ = filepath.WalkDir(filepath.Join(m.root, "blobs"), func(path string, _ os.DirEntry, _ error) error {

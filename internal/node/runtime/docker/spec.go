@@ -31,7 +31,7 @@ type request struct {
 	legacy    legacyFields
 	// nodeNamed is set if the first extra host is the node's name, added by Tend.
 	nodeNamed bool
-	// shared are the names that containers of other nodes may have too.
+	// shared are names in the network that containers of other nodes may have too.
 	shared []string
 }
 

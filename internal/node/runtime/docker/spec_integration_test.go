@@ -56,7 +56,7 @@ func (c cluster) start(spec api.DeploymentSpec, args ...string) runtime.Containe
 	return seen
 }
 
-// output runs the test server in the container and returns what it printed.
+// output runs the test server in the container and returns its output.
 func (c cluster) output(id string, args ...string) string {
 	c.Helper()
 	run, err := c.Exec(c.Context(), id, runtime.ExecOptions{Command: append([]string{testimage.Program}, args...)})

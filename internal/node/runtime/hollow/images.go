@@ -149,7 +149,7 @@ func (e *Engine) pull(reference string) (runtime.Image, error) {
 		return runtime.Image{}, fmt.Errorf("pull %s: %w", reference, image.failure)
 	case !ok && e.opts.AnyImage:
 		if _, built := e.built[e.images[normal(reference)]]; built {
-			e.imageLocked(reference) // a registry has another image of the name
+			e.imageLocked(reference) // the registry's image of that name is another one
 		}
 		return e.resolveLocked(reference)
 	case !ok:

@@ -56,7 +56,7 @@ func TestChangesAreSteps(t *testing.T) {
 	}
 }
 
-// timed returns how many calls of an operation were timed.
+// timed returns the number of timed calls of an operation.
 func timed(t *testing.T, registry *prometheus.Registry, operation string) uint64 {
 	t.Helper()
 	families, err := registry.Gather()

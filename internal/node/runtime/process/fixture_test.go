@@ -121,7 +121,7 @@ func (b *bench) exited(id string) runtime.Container {
 	return b.until(id, "the end", func(c runtime.Container) bool { return c.State == runtime.StateExited })
 }
 
-// output returns what a container printed so far.
+// output returns the output of a container so far.
 func (b *bench) output(id string) string {
 	b.Helper()
 	reader, err := b.rt.Logs(b.Context(), id, runtime.LogOptions{Tail: -1})

@@ -157,7 +157,7 @@ func TestCrashBetweenTheMoves(t *testing.T) {
 	}
 }
 
-// staged returns where a part waits to be moved.
+// staged returns the path of a staged part.
 func staged(root, name string) string {
 	switch name {
 	case "state/member":

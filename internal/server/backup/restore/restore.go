@@ -179,7 +179,7 @@ type plan struct {
 	Aside string `json:"aside"`
 }
 
-// commit makes the restore happen. It returns where the replaced files will be.
+// commit commits the restore. It returns the folder for the replaced files.
 func (o Options) commit(manifest backup.Manifest) (aside string, err error) {
 	p := plan{Data: o.Data, Cluster: manifest.Cluster,
 		Aside: filepath.Join(o.Root, replaced, o.Now.UTC().Format("20060102T150405Z"))}

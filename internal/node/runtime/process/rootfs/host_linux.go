@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// changeTime returns when anything about a file last changed. Unlike the modification time, it can't be set.
+// changeTime returns the time at which anything about a file last changed. Unlike the modification time, it can't be
+// set.
 func changeTime(info fs.FileInfo) int64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return stat.Ctim.Nano()

@@ -28,7 +28,7 @@ type Image struct {
 	Config Config
 }
 
-// Config says how to run an image. A plain folder has none.
+// Config holds the settings with which an image runs. A plain folder has none.
 type Config struct {
 	Env        []string `json:"env,omitempty"`
 	Entrypoint []string `json:"entrypoint,omitempty"`

@@ -134,5 +134,5 @@ func (u *User) credential() *syscall.Credential {
 	return &syscall.Credential{Uid: u.UID, Gid: u.GID, Groups: u.Groups}
 }
 
-// Credential returns what a process needs to run as the user. Nil means that the user stays the same.
+// Credential returns the ids with which a process runs as the user. Nil means that the user stays the same.
 func (u *User) Credential() *syscall.Credential { return u.credential() }
