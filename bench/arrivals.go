@@ -27,7 +27,7 @@ type arrivals struct {
 	took []time.Duration // since the last call of taken
 }
 
-// run makes them until ctx ends, and returns when the last was answered.
+// run makes requests until ctx ends, and returns once the last was answered.
 func (a *arrivals) run(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()

@@ -17,7 +17,7 @@ const (
 	quietSample = 500 * time.Millisecond
 )
 
-// awaitQuiet waits until the machine is idle enough, and returns how idle it was when the wait ended.
+// awaitQuiet waits until the machine is idle enough, and returns its idle share at the end of the wait.
 func awaitQuiet(ctx context.Context) float64 {
 	deadline := time.Now().Add(quietWait)
 	for {

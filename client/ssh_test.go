@@ -49,7 +49,7 @@ func TestSSHArguments(t *testing.T) {
 	}
 }
 
-// TestWhatSSHSays becomes the error: it knows best why it ended.
+// TestWhatSSHSays: the output of ssh becomes the error, since it names the cause.
 func TestWhatSSHSays(t *testing.T) {
 	bin := t.TempDir()
 	script := "#!/bin/sh\necho 'Permission denied (publickey).' >&2\nexit 255\n"

@@ -32,7 +32,7 @@ var update = flag.Bool("update", false, "write the golden files")
 // in them.
 const golden = "../../internal/operator/engine/testdata/helm"
 
-// read returns what Helm reads in a Secret.
+// read holds the values that Helm reads in a Secret.
 type read struct {
 	Secret       string `json:"secret"`
 	Name         string `json:"name"`
@@ -151,7 +151,7 @@ func TestReleaseSecrets(t *testing.T) {
 	}
 }
 
-// read returns what Helm reads in all Secrets.
+// read returns the values that Helm reads in all Secrets.
 func (h *helm) read() releases {
 	h.Helper()
 	all := releases{Deployed: map[string]string{}}

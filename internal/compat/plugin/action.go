@@ -74,7 +74,7 @@ func (c *CommandLine) UnmarshalJSON(raw []byte) error {
 // ForClient reports whether the client performs the action.
 func (a Action) ForClient() bool { return a.Type == ExecLocal || a.Type == FetchFile }
 
-// fault returns why an action can't be performed, or "".
+// fault returns the reason why an action can't be performed, or "".
 func (a Action) fault(client bool) string {
 	switch {
 	case a.ForClient() && !client:

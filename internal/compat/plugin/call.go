@@ -96,7 +96,7 @@ func (c Call) environ(url string, now *turn) map[string]string {
 	return env
 }
 
-// offers returns why a command can't be run.
+// offers returns an error if a command can't be run.
 func (p *Plugin) offers(command string) error {
 	switch {
 	case p.Err != nil:

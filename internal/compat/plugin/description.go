@@ -116,7 +116,7 @@ func (d Description) check(dir string) error {
 // answersTo reports whether the plugin has the alias.
 func (d Description) answersTo(alias string) bool { return slices.Contains(d.Aliases, alias) }
 
-// executable returns why a file can't be executed.
+// executable returns an error if a file can't be executed.
 func executable(path string) error {
 	info, err := os.Stat(path)
 	switch {

@@ -16,7 +16,7 @@ const (
 	collectEvery = time.Hour
 )
 
-// Referred returns which of some digests something refers to.
+// Referred returns those of the digests that are in use.
 type Referred func(ctx context.Context, digests []string) (map[string]bool, error)
 
 // due returns the blobs to delete: nothing refers to them, they are older than the grace period, and the ledger permits

@@ -113,7 +113,7 @@ func (c *converter) serviceJob(u *unit, s types.ServiceConfig, once oneShot) err
 	return c.add(api.KindJob, u, spec)
 }
 
-// attempts returns how often a job that failed is repeated: restart on-failure does that.
+// attempts returns the number of retries of a failed job, by restart: on-failure.
 func (c *converter) attempts(u *unit, s types.ServiceConfig) int {
 	const most = 10
 	policy := s.Restart

@@ -18,7 +18,7 @@ type ReportOptions struct {
 	Manifest string
 }
 
-// Count returns how many findings have a weight.
+// Count returns the number of findings with a weight.
 func (r Result) Count(w Weight) (n int) {
 	for _, f := range r.Findings {
 		if f.Weight == w {

@@ -19,7 +19,7 @@ type Finding struct {
 	Path string
 	// Lost is set if the value isn't in the manifests. Otherwise the value is changed or needs a further step.
 	Lost bool
-	// Weight says whether a person has to act on the finding.
+	// Weight ranks the finding by what a person has to do.
 	Weight Weight
 	Text   string
 }
@@ -33,7 +33,7 @@ func (f Finding) String() string {
 	return text
 }
 
-// sentence returns what happened to the value.
+// sentence returns the finding's text, with the fate of the value.
 func (f Finding) sentence() string {
 	if f.Lost {
 		return "not carried: " + f.Text

@@ -55,7 +55,7 @@ func (s *source) written(offset int) int {
 	return min(last.end+offset-last.newEnd, len(s.text))
 }
 
-// offset returns where a line and column (in characters, both from 1) lie in the text.
+// offset returns the offset of a line and column (in characters, both from 1) in the text.
 func (s *source) offset(line, column int) int {
 	line = min(max(line, 1), len(s.lines))
 	characters := s.characters(line)

@@ -33,7 +33,7 @@ func (s *Store) supervise() {
 // ErrRemoved means that the other servers have removed this member.
 var ErrRemoved = errors.New("this server was removed from its cluster")
 
-// whyStopped returns why the member has stopped by itself.
+// whyStopped returns the reason why the member has stopped by itself.
 func (s *Store) whyStopped(otherwise error) error {
 	if s.Removed() {
 		return ErrRemoved

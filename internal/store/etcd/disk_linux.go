@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// freeBytes returns how much of a folder's disk an unprivileged process may still write.
+// freeBytes returns the space on a folder's disk that is free for an unprivileged process.
 func freeBytes(folder string) (int64, error) {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(folder, &stat); err != nil {

@@ -43,5 +43,5 @@ func (s *Store) ForgetLastPacking() {
 // GiveUp makes etcd log its final line before it would end the process.
 func (s *Store) GiveUp(message string) { go s.logger().Fatal(message) }
 
-// FreeDisk returns how much room the disk of a folder has.
+// FreeDisk returns the free space on the disk of a folder.
 func FreeDisk(dir string) (int64, error) { return freeBytes(dir) }

@@ -32,7 +32,7 @@ func (p *packings) Handle(_ context.Context, r slog.Record) error {
 
 func (p *packings) Enabled(context.Context, slog.Level) bool { return true }
 
-// fill commits records of a MiB until there is no room, and returns how many were written.
+// fill commits records of a MiB until there is no room, and returns their number.
 func fill(t *testing.T, s *etcd.Store) (int, error) {
 	t.Helper()
 	for i := range 100 {

@@ -38,7 +38,7 @@ func TestARestartMapsOnlyWhatWasWritten(t *testing.T) {
 	}
 }
 
-// residentOf returns how many kB of a mapped file are in the memory of this process.
+// residentOf returns the resident size of a mapped file in this process, in kB.
 func residentOf(t *testing.T, path string) (kB int) {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/smaps")

@@ -64,7 +64,7 @@ func (s *calls) Watch(ctx context.Context, prefix string, from int64) store.Watc
 	return w
 }
 
-// pump converts responses to batches until the watch ends, and returns why it did.
+// pump converts responses to batches until the watch ends, and returns the reason.
 func (s *calls) pump(ctx, inner context.Context, stream clientv3.WatchChan, out chan<- store.Batch) error {
 	for response := range stream {
 		if response.CompactRevision != 0 {
@@ -85,7 +85,7 @@ func (s *calls) pump(ctx, inner context.Context, stream clientv3.WatchChan, out 
 	return s.over(ctx)
 }
 
-// over returns why a watch is over.
+// over returns the reason why a watch ended.
 func (s *calls) over(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:

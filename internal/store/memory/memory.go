@@ -146,7 +146,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// usable returns why a call can't be served.
+// usable returns an error if a call can't be served: its context or the store has ended.
 func (s *Store) usable(ctx context.Context) error {
 	select {
 	case <-s.done:

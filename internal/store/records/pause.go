@@ -18,7 +18,7 @@ func (s Snapshot) Pause() Read[Pause] { return get[Pause](s, PauseKey) }
 // LastPause reads the last pause that is over.
 func (s Snapshot) LastPause() Read[Pause] { return get[Pause](s, LastPauseKey) }
 
-// PauseReason returns why the cluster is paused; empty if it isn't.
+// PauseReason returns the reason why the cluster is paused, or "".
 func (s Snapshot) PauseReason() string {
 	if pause := s.Pause(); pause.Exists() {
 		return pause.Value.Reason

@@ -118,7 +118,7 @@ func (s Snapshot) Refs(scope string) iter.Seq[api.Ref] {
 	}
 }
 
-// Homes returns which node has the data of each volume.
+// Homes returns the node with the data of each volume.
 func (s Snapshot) Homes() map[string]string {
 	out := map[string]string{}
 	for record := range s.Prefix(HomesPrefix) {

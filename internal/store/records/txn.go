@@ -147,7 +147,7 @@ func (t *Txn) Site() string { return t.txn.Site }
 // Empty reports whether nothing would be written.
 func (t *Txn) Empty() bool { return len(t.txn.Do) == 0 }
 
-// Err returns why it can't be committed; nil if it can.
+// Err returns the reason why the transaction can't be committed, or nil.
 func (t *Txn) Err() error { return t.err }
 
 // Len returns the number of operations.

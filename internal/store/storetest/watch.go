@@ -44,7 +44,7 @@ func next(ctx context.Context, t *testing.T, w store.Watcher, n int) []store.Bat
 	return got
 }
 
-// end waits for the close and returns why.
+// end waits for the close and returns the watch's error.
 func end(t *testing.T, w store.Watcher) error {
 	t.Helper()
 	ctx := within(t)

@@ -67,7 +67,7 @@ func longLines(all []*source) (faults []string) {
 	return faults
 }
 
-// sparedColumns returns how many columns of each line don't count.
+// sparedColumns returns the number of columns of each line that don't count.
 func sparedColumns(s *source) map[int]int {
 	spared := map[int]int{}
 	spare := func(n ast.Node, text string) {

@@ -195,7 +195,7 @@ func (m *machine) goesOn(container string) {
 
 var web = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// answer returns what a pod answers over its published port; empty if it doesn't.
+// answer returns a pod's answer over its published port, or "".
 func answer(pod api.Pod) string {
 	if len(pod.Ports) == 0 {
 		return ""

@@ -44,7 +44,7 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// terminate asks the process to end and returns how long it took.
+// terminate stops the process and returns the time that it took.
 func (p *process) terminate() time.Duration {
 	p.t.Helper()
 	began := time.Now()

@@ -45,7 +45,7 @@ func madeFor(txn store.Txn) map[api.Ref]bool {
 	return out
 }
 
-// places returns how many places of a deployment are filled, according to the store.
+// places returns the number of filled places of a deployment, according to the store.
 func (l *link) places(owner api.Ref) int {
 	live, replaced := map[string]bool{}, map[string]bool{}
 	for _, entry := range l.under(records.TasksPrefix) {

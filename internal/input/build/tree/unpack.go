@@ -27,7 +27,8 @@ const (
 	maxEntries = 200_000
 )
 
-// HostileError says why a tar is refused. The caller removes the files that were unpacked before it.
+// HostileError holds the entry for which a tar is refused, and the reason. The caller removes the files that were
+// unpacked before it.
 type HostileError struct{ Entry, Why string }
 
 func (e *HostileError) Error() string {
@@ -177,7 +178,7 @@ func (u *unpacker) room(folder string) bool {
 	return len(u.seen)+len(u.implied) <= u.limits.Entries
 }
 
-// unusable returns why a name is not valid in a tree.
+// unusable returns the reason why a name is invalid in a tree, or "".
 func unusable(name string) string {
 	switch {
 	case name == "" || strings.ContainsRune(name, 0):
@@ -192,7 +193,7 @@ func unusable(name string) string {
 	return ""
 }
 
-// refused returns why an entry is not valid in a tree.
+// refused returns the reason why an entry is invalid in a tree, or "".
 func (u *unpacker) refused(h *tar.Header, name string) string {
 	switch {
 	case len(u.seen)+len(u.implied) >= u.limits.Entries && !u.implied[name]:

@@ -47,7 +47,7 @@ func (h *host) containers(name string) map[string]string {
 	return out
 }
 
-// count returns how many of a workload's containers run on all hosts but some.
+// count returns the number of a workload's running containers on all hosts but some.
 func (l *lab) count(name string, but ...*host) (n int) {
 	for _, h := range l.hosts {
 		if !slices.Contains(but, h) {

@@ -147,7 +147,7 @@ func (h *host) goesOn(t *testing.T, before map[string]string) {
 	}
 }
 
-// count returns how often the process printed a text.
+// count returns the number of times that the process printed a text.
 func (p *process) count(text string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

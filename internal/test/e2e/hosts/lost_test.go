@@ -110,7 +110,7 @@ func measureALoss(b *testing.B, who func(*lab) *host, harm func(*host)) {
 	w.report(b, lost, at, created()[elsewhere])
 }
 
-// sleepers returns when each process of a pod in the host's namespace was started, as the kernel says.
+// sleepers returns the start time of each process of a pod in the host's namespace, from the kernel.
 func (h *host) sleepers() map[int]time.Time {
 	h.lab.Helper()
 	uptime, err := os.ReadFile("/proc/uptime")

@@ -70,7 +70,7 @@ func (o *observer) read(host string, from io.Reader) {
 	}
 }
 
-// all returns what was seen so far, in the order of time.
+// all returns the events so far, in the order of time.
 func (o *observer) all() []occurrence {
 	o.mu.Lock()
 	defer o.mu.Unlock()
