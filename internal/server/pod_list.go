@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -113,6 +114,9 @@ func podOf(snap records.Snapshot, t *api.Task, frozen bool) api.Pod {
 	if status := snap.TaskStatus(t.ID); status.Exists() {
 		observe(&pod, status.Value)
 		pod.Settling = t.Kind.TimeBoxed() && t.Monitor != "" && t.Desired == api.DesiredRunning && !status.Value.Steady
+	}
+	if failed := t.Failed; failed != nil && pod.Live() && !pod.Ready && pod.Message == "" {
+		pod.Message, pod.Next = fmt.Sprintf("attempt %d; the last one failed: %s", t.Attempt, failed.Message), failed.Next
 	}
 	switch {
 	case !pod.Live() || !snap.Node(t.Node).Exists() || snap.Observed(t.Node):
