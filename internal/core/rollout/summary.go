@@ -109,7 +109,7 @@ func (p *planner) progress(c Counts, wanted int) (reason, message, next string) 
 	}
 	switch s := p.waitedFor(); {
 	case s != nil && s.Message != "":
-		message += ": " + s.Message
+		message, next = message+": "+s.Message, s.Next
 	case s != nil:
 		message += ": " + p.again(s)
 	case c.Arrived-c.Updated == 1:
@@ -117,7 +117,7 @@ func (p *planner) progress(c Counts, wanted int) (reason, message, next string) 
 	case c.Arrived > c.Updated:
 		message += fmt.Sprintf(": %d ready pods are watched for %s (strategy.monitor)", c.Arrived-c.Updated, p.desired.Strategy.Monitor)
 	}
-	return "Progressing", message, ""
+	return "Progressing", message, next
 }
 
 // again says how a pod ended that runs again, and how long it has to stay up.
