@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestAPodThatFailsToStartIsNamed: at once in the progress, and as trouble if it lasts. A deployment and ordinals alike.
+// TestAPodThatFailsToStartIsNamed: at once in the progress, and as trouble if it lasts; ordinals alike.
 func TestAPodThatFailsToStartIsNamed(t *testing.T) {
 	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 	for name, ordered := range map[string]bool{"deployment": false, "statefulset": true} {

@@ -63,7 +63,10 @@ const passingFault = 10 * time.Second
 // tried until its deadline.
 func (p *planner) findObstructed() *Slot {
 	for _, s := range p.live {
-		if p.current(s) && !s.Lost && !p.iced[s.ID] && !s.FailingSince.IsZero() && p.passed(s.FailingSince, passingFault) {
+		if !p.current(s) || s.Lost || p.iced[s.ID] || s.FailingSince.IsZero() {
+			continue
+		}
+		if p.passed(s.FailingSince, passingFault) {
 			return s
 		}
 	}
