@@ -101,8 +101,8 @@ func (s State) Status(object api.Object, revision int64, before api.SyncStatus, 
 	return next
 }
 
-// Into adds what an apply did to a status. One that was refused leaves no trace; one that changed nothing of the revision
-// that was applied before ends only the wait of another one that was fetched.
+// Into adds what an apply did to a status. One that was refused leaves no trace; one that changed nothing of the
+// revision that was applied before ends only the wait of another one that was fetched.
 func (a Applied) Into(status api.SyncStatus) api.SyncStatus {
 	if a.Fault != nil {
 		return status
