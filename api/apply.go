@@ -78,6 +78,9 @@ type ObjectResult struct {
 	Build string `json:"build,omitempty"`
 	// Warnings are for a person to read; nothing was refused for them.
 	Warnings []string `json:"warnings,omitempty"`
+	// Unmet is the condition that says why an object that the apply would leave as it is isn't as declared now; nil if
+	// it is. Dry runs alone have it.
+	Unmet *Condition `json:"unmet,omitempty"`
 }
 
 // MaxLeft bounds ApplyResult.Left.

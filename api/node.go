@@ -39,6 +39,10 @@ type NodeStatus struct {
 	StartedAt   time.Time   `json:"startedAt,omitzero"`
 }
 
+// Observes reports whether the runtime has answered the agent since that was started. Before, nothing is known of the
+// containers but what an earlier life of the agent reported.
+func (s NodeStatus) Observes() bool { return s.Ready || s.Runtime != "" }
+
 // NodeLosses are a node's losses within the last hour. Key /losses/<node>; the controller of flapping nodes writes it,
 // and uncordon deletes it.
 type NodeLosses struct {

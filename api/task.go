@@ -98,6 +98,9 @@ type Task struct {
 	// NextAttempt is the attempt of the task that fills the ordinal after this one, noted when this one was to stop.
 	// 0 if no task was to follow it: it was scaled down, or frozen.
 	NextAttempt int `json:"nextAttempt,omitempty"`
+	// Failed is the last failure of its ordinal: that of the attempt before this one; or its own, noted when it was to
+	// stop and another attempt was to follow.
+	Failed *TaskFailure `json:"failed,omitempty"`
 	// Bootstrap is the rebootstrap nonce of its ordinal the task was created under; see StampRebootstrap.
 	Bootstrap string `json:"bootstrap,omitempty"`
 	// With Wipe the agent removes the volumes of the ordinal's claims once the container is gone, before it forgets
@@ -126,6 +129,14 @@ type Task struct {
 	Trace *Trace `json:"trace,omitempty"`
 }
 
+// TaskFailure says why a task failed, in the words of its TaskStatus.
+type TaskFailure struct {
+	Reason  string   `json:"reason"`
+	Message string   `json:"message"`
+	Next    string   `json:"next,omitempty"`
+	LastLog []string `json:"lastLog,omitempty"`
+}
+
 // Owner names the workload the task belongs to.
 func (t Task) Owner() Ref { return Ref{Kind: t.Kind, Scope: t.Scope, Name: t.Name} }
 
@@ -150,6 +161,9 @@ type TaskStatus struct {
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 	Next    string `json:"next,omitempty"`
+	// FailingSince is set while Reason, Message and Next are those of a step towards a running container that failed
+	// and is tried again: since when none succeeded. They stay while the next try is under way.
+	FailingSince time.Time `json:"failingSince,omitzero"`
 	// Container is the engine's id of the current incarnation.
 	Container string `json:"container,omitempty"`
 	// PID is the process's id on the node where the runtime knows it without asking (plain processes).

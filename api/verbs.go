@@ -56,6 +56,8 @@ type VerbResult struct {
 	Release    string            `json:"release,omitempty"`
 	Config     ConfigDifferences `json:"config,omitempty"`
 	WithConfig bool              `json:"withConfig,omitempty"`
+	// Unreleased is the image that a rollback turns back from, if no release has it: it can't be had, or not yet.
+	Unreleased string `json:"unreleased,omitempty"`
 	// DryRun is set where nothing was stored; Plan are the actions that would run then.
 	DryRun bool            `json:"dryRun,omitempty"`
 	Plan   []PlannedAction `json:"plan,omitempty"`

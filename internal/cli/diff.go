@@ -144,6 +144,7 @@ func (a *app) printChanges(p paint, object api.ObjectResult) {
 	default:
 		fmt.Fprintf(a.out, "= %s\n", object.Ref)
 	}
+	a.printUnmet(p, object.Unmet)
 	for _, change := range object.Changes {
 		switch {
 		case change.Old == nil:
@@ -164,9 +165,28 @@ func (a *app) printChanges(p paint, object api.ObjectResult) {
 	}
 }
 
+// printUnmet says why an object isn't as declared, in the words of its condition.
+func (a *app) printUnmet(p paint, c *api.Condition) {
+	if c == nil {
+		return
+	}
+	text := "    not as declared: " + c.Reason
+	if head, _, _ := strings.Cut(c.Message, "\n"); head != "" {
+		text += ": " + head
+	}
+	fmt.Fprintln(a.out, p.yellow(printable(text, "")))
+	if c.Next != "" {
+		fmt.Fprintln(a.out, printable("      Next: "+c.Next, ""))
+	}
+}
+
 func (a *app) printPlan(p paint, result api.ApplyResult) {
 	differs := func(o api.ObjectResult) bool { return len(o.Warnings)+len(o.Kept) > 0 } // from what is declared, or may
+	unmet := func(o api.ObjectResult) bool { return o.Unmet != nil }
 	switch {
+	case len(result.Plan) == 0 && !result.Changed() && slices.ContainsFunc(result.Objects, unmet):
+		fmt.Fprintln(a.out, "\nno actions: nothing would be changed, and not everything is as declared")
+		return
 	case len(result.Plan) == 0 && (result.Changed() || slices.ContainsFunc(result.Objects, differs)):
 		fmt.Fprintln(a.out, "\nno actions")
 		return

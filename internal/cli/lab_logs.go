@@ -1,29 +1,21 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/client"
 )
 
-// sayLastLog prints what is left of the output of a lab whose container is gone: the last lines that its status has.
-func (a *app) sayLastLog(ctx context.Context, c *client.Client, wanted address) error {
-	if wanted.pod != "" || wanted.kind != "" && wanted.kind != api.KindLab {
-		return nil
-	}
-	ref, err := resolve(ctx, c, wanted)
-	if err != nil || ref.Kind != api.KindLab {
-		return nil //nolint:nilerr // the logs had an answer
-	}
-	object, err := c.Object(ctx, ref)
-	if err != nil {
-		return err
+// sayLastLog prints what is left of the output of a lab whose container is gone: the last lines that its status has. It
+// reports whether the object is such a lab.
+func (a *app) sayLastLog(object api.Object) (bool, error) {
+	ref := object.Ref()
+	if ref.Kind != api.KindLab {
+		return false, nil
 	}
 	status, err := api.DecodeStatus[api.LabStatus](object)
 	if err != nil || !status.Phase.Ended() {
-		return err
+		return false, err
 	}
 	said := fmt.Sprintf("%s has ended (%s), and its container is gone with its output", ref, status.Phase)
 	if status.ExitCode != nil {
@@ -35,10 +27,10 @@ func (a *app) sayLastLog(ctx context.Context, c *client.Client, wanted address) 
 	fmt.Fprintln(a.err, said)
 	for _, line := range status.LastLog {
 		if err := a.sayLogLine(status.Pod, line); err != nil {
-			return err
+			return true, err
 		}
 	}
-	return nil
+	return true, nil
 }
 
 // sayLogLine prints a line as `tend logs` does.

@@ -77,8 +77,8 @@ func (a *app) logsCommand() *cobra.Command {
 				return context.Cause(ctx)
 			case err != nil:
 				return unlessClass(ctx, c, wanted, err)
-			case len(screen.newest) == 0 && ask.init == "" && !ask.previous:
-				return a.sayLastLog(ctx, c, wanted)
+			case len(screen.newest) == 0 && ask.init == "" && !ask.previous && ask.run == "" && ask.tail != "0":
+				return a.sayNoOutput(ctx, c, wanted, ask.since != "")
 			}
 			if err == nil && !ask.follow && opts.Tail != nil && ask.tail == "" && screen.longest >= *opts.Tail {
 				fmt.Fprintf(a.err, "these are the last %d lines of each pod; --tail all shows the rest\n", *opts.Tail)

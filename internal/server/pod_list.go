@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -114,8 +115,16 @@ func podOf(snap records.Snapshot, t *api.Task, frozen bool) api.Pod {
 		observe(&pod, status.Value)
 		pod.Settling = t.Kind.TimeBoxed() && t.Monitor != "" && t.Desired == api.DesiredRunning && !status.Value.Steady
 	}
-	if pod.Live() && silent(snap, t.Node) {
+	if failed := t.Failed; failed != nil && pod.Live() && !pod.Ready && pod.Message == "" {
+		pod.Message, pod.Next = fmt.Sprintf("attempt %d; the last one failed: %s", t.Attempt, failed.Message), failed.Next
+	}
+	switch {
+	case !pod.Live() || !snap.Node(t.Node).Exists() || snap.Observed(t.Node):
+	case silent(snap, t.Node):
 		pod.Ready, pod.Reason, pod.Message = false, api.ReasonNodeLost, "node "+t.Node+" does not answer; this is its last report"
+	default:
+		pod.Ready, pod.Reason, pod.Message = false, api.ReasonEngineUnavailable,
+			"the container engine of node "+t.Node+" has not answered since the agent was started; this is an earlier report"
 	}
 	return pod
 }

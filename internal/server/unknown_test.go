@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/client"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -42,4 +43,28 @@ func TestPodsOfASilentNodeAreUnknown(t *testing.T) {
 	w.put(records.NodeStateKey("n1"), api.NodeState{State: api.NodeUp})
 	w.put(records.AliveKey("n1"), "now")
 	want("n1 answers", 2, 0)
+}
+
+// TestAPodThatNoEngineHasShown is not ready: what the store has of it was reported before the agent was started again.
+func TestAPodThatNoEngineHasShown(t *testing.T) {
+	w := newWorld(t)
+	w.put(records.TaskKey("t1"), api.Task{ID: "t1", Kind: api.KindDeployment, Scope: "prod", Name: "web", Slot: "t1",
+		Node: "n1", Desired: api.DesiredRunning})
+	w.put(records.TaskStatusKey("t1"), api.TaskStatus{ID: "t1", Node: "n1", State: api.TaskRunning, Ready: true})
+	w.put(records.AliveKey("n1"), "now")
+	for name, test := range map[string]struct {
+		node   api.NodeStatus
+		ready  bool
+		reason string
+	}{
+		"the engine answers":           {api.NodeStatus{ID: "n1", Ready: true, Runtime: "docker"}, true, ""},
+		"it answered, and is away now": {api.NodeStatus{ID: "n1", Runtime: "docker"}, true, ""},
+		"it has not answered yet":      {api.NodeStatus{ID: "n1"}, false, api.ReasonEngineUnavailable},
+	} {
+		w.put(records.NodeKey("n1"), test.node)
+		pods, err := w.client.Pods(t.Context(), client.PodFilter{})
+		if err != nil || len(pods.Items) != 1 || pods.Items[0].Ready != test.ready || pods.Items[0].Reason != test.reason {
+			t.Errorf("%s: %+v, %v", name, pods, err)
+		}
+	}
 }

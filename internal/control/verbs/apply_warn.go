@@ -1,7 +1,6 @@
 package verbs
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
 	"tend.dev/tend/internal/core/lab"
+	"tend.dev/tend/internal/core/outcome"
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/core/reference"
 	"tend.dev/tend/internal/core/volumes"
@@ -29,9 +29,11 @@ func (s *Service) warn(d *applyDecision, snap records.Snapshot, pruned []records
 	warnOfReferences(world, d.placed)
 	for i := range d.placed {
 		if dryRun { // an apply waits, and ends with what is wrong
+			if d.placed[i].sayUnmet(snap) {
+				continue // its condition says what a warning would
+			}
 			d.placed[i].warnOfService(world)
 			d.placed[i].warnOfNodes(snap, s.opts.Impossible)
-			d.placed[i].warnOfTrouble(snap)
 		}
 	}
 }
@@ -67,17 +69,16 @@ func (p *placed) warnOfNodes(
 	}
 }
 
-// warnOfTrouble says what is wrong with an object that the apply would leave as it is.
-func (p *placed) warnOfTrouble(snap records.Snapshot) {
-	status := snap.WorkloadStatus(p.next.Ref())
-	if !p.stored.Exists() || !status.Exists() || len(p.result.Changes) > 0 || len(p.result.Warnings) > 0 {
-		return
+// sayUnmet says why an object that the apply would leave as it is isn't as declared, and reports whether it did.
+func (p *placed) sayUnmet(snap records.Snapshot) bool {
+	if !p.stored.Exists() || len(p.result.Changes) > 0 {
+		return false
 	}
-	degraded := api.FindCondition(status.Value.Conditions, api.ConditionDegraded)
-	if degraded != nil && degraded.Status == api.ConditionTrue {
-		message, _, _ := strings.Cut(degraded.Message, "\n")
-		p.result.Warnings = append(p.result.Warnings, cmp.Or(message, degraded.Reason))
+	object, err := statusOf(snap, p.stored)
+	if err == nil {
+		p.result.Unmet, err = outcome.Unmet(object)
 	}
+	return err == nil && p.result.Unmet != nil // a status that can't be read says nothing
 }
 
 // warnOfPorts warns of ports that aren't published because the container has the host's network.

@@ -74,21 +74,22 @@ func TestReplicasOnOneVolume(t *testing.T) {
 	}
 }
 
-// TestADryRunNamesWhatIsWrong: a dry run warns of an ingress that leads nowhere and of a degraded object that it leaves
-// as it is; an apply doesn't, since it waits and says so at its end.
+// TestADryRunNamesWhatIsWrong: a dry run warns of an ingress that leads nowhere, and says why an object that it leaves
+// as it is isn't as declared; an apply doesn't, since it waits and says so at its end.
 func TestADryRunNamesWhatIsWrong(t *testing.T) {
 	w := newWorld(t)
 	site := ingressObject("prod", "site", `{"host":"a.test","service":"wbe"}`)
 	web := deployment("prod", "web", `{"image":"web"}`)
 	const nowhere = "there is no deployment or statefulset prod/wbe"
-	dry := func(objects ...api.Object) []string {
+	last := func(objects ...api.Object) api.ObjectResult {
 		t.Helper()
 		result, err := w.apply(ApplyOptions{DryRun: true}, objects...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return result.Objects[len(objects)-1].Warnings
+		return result.Objects[len(objects)-1]
 	}
+	dry := func(objects ...api.Object) []string { return last(objects...).Warnings }
 	if got := dry(site); !slices.Equal(got, []string{nowhere}) {
 		t.Errorf("alone: %q", got)
 	}
@@ -100,10 +101,18 @@ func TestADryRunNamesWhatIsWrong(t *testing.T) {
 	}
 	w.put(records.StatusKey(web.Ref()), api.WorkloadStatus{Conditions: []api.Condition{{Type: api.ConditionDegraded,
 		Status: api.ConditionTrue, Message: "no image web here\n  | log"}}})
-	if got := dry(web); !slices.Equal(got, []string{"no image web here"}) {
-		t.Errorf("degraded: %q", got)
+	if got := last(web); got.Unmet == nil || got.Unmet.Message != "no image web here\n  | log" || len(got.Warnings) > 0 {
+		t.Errorf("degraded: %+v", got)
 	}
-	if got := dry(deployment("prod", "web", `{"image":"web:2"}`)); len(got) > 0 {
-		t.Errorf("corrected: %q", got)
+	if got := last(deployment("prod", "web", `{"image":"web:2"}`)); got.Unmet != nil || len(got.Warnings) > 0 {
+		t.Errorf("corrected: %+v", got)
+	}
+	w.put(records.StatusKey(site.Ref()), api.IngressStatus{Conditions: []api.Condition{{Type: api.ConditionReady,
+		Status: api.ConditionFalse, Reason: api.ReasonNoService, Message: nowhere}}})
+	if got := last(web, site); got.Unmet == nil || got.Unmet.Message != nowhere || len(got.Warnings) > 0 {
+		t.Errorf("an ingress that leads nowhere says so once: %+v", got)
+	}
+	if got := w.mustApply(web, site).Objects[1]; got.Unmet != nil {
+		t.Errorf("an apply waits, and ends with what is wrong: %+v", got)
 	}
 }

@@ -69,6 +69,9 @@ func (s *Service) prepareRollback(
 	}
 	decided := unchanged("rollback", object)
 	decided.result.Release, decided.result.WithConfig = release.ID, opts.WithConfig
+	if asked, unreleased := unreleasedImage(snap, object.Value.Ref()); unreleased && opts.Release == "" {
+		decided.result.Unreleased = asked
+	}
 	next := *object.Value
 	if next.Spec, err = specOfRelease(release.Spec, next.Spec); err != nil {
 		return nil, err
@@ -170,6 +173,13 @@ func rollbackTarget(snap records.Snapshot, ref api.Ref, wanted string) (*api.Rel
 		return nil, notFound(first, "%s has no release yet", ref)
 	}
 	status := snap.ReleaseStatus(ref)
+	if _, unreleased := unreleasedImage(snap, ref); unreleased {
+		for _, release := range slices.Backward(releases) {
+			if wasGood(status, release.Value.ID) { // also the one in force: only the manifest went on
+				return release.Value, nil
+			}
+		}
+	}
 	current := inForce(status, releases)
 	for _, good := range []bool{true, false} {
 		for _, release := range slices.Backward(releases) {
@@ -187,12 +197,27 @@ func rollbackTarget(snap records.Snapshot, ref api.Ref, wanted string) (*api.Rel
 				"%s has no good release to return to: %s failed, and %s is current", ref, earlier.ID, current.ID)
 		}
 	}
-	pending := "such as an image that can't be had"
-	if ref.Kind.HasVersions() {
-		pending = "because the cluster was not given it"
+	if !ref.Kind.HasVersions() {
+		return nil, notFound("apply the manifest that it should run",
+			"%s is on %s already, and no other release of it is kept to return to", ref, current.ID)
 	}
-	return nil, notFound("what has no release yet, "+pending+", is undone by name: "+rollbackCommand(ref, current),
-		"%s has no release to return to but %s, which is current", ref, current.ID)
+	return nil, notFound("what has no release yet, because the cluster was not given it, is undone by name: "+
+		rollbackCommand(ref, current), "%s has no release to return to but %s, which is current", ref, current.ID)
+}
+
+// unreleasedImage returns the image that the manifest asks for, and whether no release has it: it can't be had, or not
+// yet.
+func unreleasedImage(snap records.Snapshot, ref api.Ref) (string, bool) {
+	asked := snap.ImageRequest(ref)
+	if ref.Kind.HasVersions() || !asked.Exists() {
+		return "", false
+	}
+	for _, release := range snap.Releases(ref) {
+		if release.Value.Image == asked.Value.Image && release.Value.Build.Name() == asked.Value.Build.Name() {
+			return "", false
+		}
+	}
+	return asked.Value.Image, true
 }
 
 // inForce returns the release to roll back from: the newest, unless an automatic rollback turned away from it already.

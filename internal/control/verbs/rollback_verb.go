@@ -49,6 +49,9 @@ func rolledBack(ref api.Ref, _ rollbackInput, result api.VerbResult) string {
 		doing = "would roll back to"
 	}
 	lines := []string{fmt.Sprintf("%s %s %s", ref, doing, result.Release)}
+	if result.Unreleased != "" {
+		lines[0] += ": no release has image " + result.Unreleased
+	}
 	switch since := result.Config.String(); {
 	case since == "" && result.WithConfig:
 		lines = append(lines, fmt.Sprintf("  config is as it was with %s", result.Release))

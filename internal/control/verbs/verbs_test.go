@@ -16,7 +16,8 @@ import (
 func (w *world) release(number int, image, hash string) {
 	id := fmt.Sprintf("v%d", number)
 	w.put(records.ReleaseKey(ref("prod", "web"), id), api.Release{ID: id, Number: number, Kind: api.KindDeployment,
-		Scope: "prod", Name: "web", Spec: json.RawMessage(`{"image":"` + image + `"}`), SpecHash: hash, ImageID: image})
+		Scope: "prod", Name: "web", Spec: json.RawMessage(`{"image":"` + image + `"}`), SpecHash: hash, Image: image,
+		ImageID: image})
 }
 
 // TestRollbackToWhatLooksLikeAReference: a release holds texts as containers have them, so they are restored unchanged.

@@ -168,13 +168,13 @@ func (p *planner) explainLoop() (reason, message, next string) {
 
 func (p *planner) loopReason() string { return p.exitReason(api.ReasonCrashLoop) }
 
+// crashMessage names the number of starts that listings show of the pod: of its exits only the last few are kept.
 func (p *planner) crashMessage() string {
-	exits := p.out.Status.Exits
-	span := exits[len(exits)-1].Sub(exits[0]).Round(time.Second)
+	starts := max(p.out.Status.Incarnations, len(p.out.Status.Exits))
 	if p.out.Status.OOMKilled {
-		return fmt.Sprintf("%s, %d times within %s", p.killedMessage(), len(exits), max(span, time.Second))
+		return fmt.Sprintf("%s, again and again: %d starts", p.killedMessage(), starts)
 	}
-	return fmt.Sprintf("%d exits in %s; last, %s", len(exits), max(span, time.Second), p.exitMessage())
+	return fmt.Sprintf("it exits again and again: %d starts; last, %s", starts, p.exitMessage())
 }
 
 // endedByItself reports whether a container that the engine left stopped had exited by itself. The engine restarts what

@@ -70,7 +70,7 @@ type Decision struct {
 // else, as the containers may well be running.
 func Unreachable(status api.TaskStatus, message string) api.TaskStatus {
 	if !status.State.Terminal() {
-		status.Reason, status.Message = api.ReasonEngineUnavailable, message
+		status.Reason, status.Message, status.FailingSince = api.ReasonEngineUnavailable, message, time.Time{}
 	}
 	return status
 }

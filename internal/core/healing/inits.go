@@ -159,7 +159,11 @@ func (p *planner) initStep(verb Verb, init Init, why string) {
 	if why != "" {
 		message += "; " + why
 	}
-	p.down(api.ReasonInitializing, message)
+	if verb == Create || verb == Start || verb == Pull {
+		p.trying(api.ReasonInitializing, message)
+	} else {
+		p.down(api.ReasonInitializing, message)
+	}
 	p.out.Action = Action{Verb: verb, Init: init.Name}
 	if verb == Stop {
 		p.out.Action.Grace = p.Grace

@@ -229,6 +229,10 @@ func (p *planner) failedAction() {
 	if p.Status.State != api.TaskRunning {
 		p.advance(api.TaskPreparing)
 	}
+	since := p.Status.FailingSince
+	if since.IsZero() {
+		since = p.now
+	}
 	p.down(p.Fault.Reason, p.Fault.Message)
-	p.out.Status.Next = p.Fault.Next
+	p.out.Status.Next, p.out.Status.FailingSince = p.Fault.Next, since
 }

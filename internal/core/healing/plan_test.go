@@ -209,7 +209,7 @@ func TestASecondWriterIsNamedBeforeTheLoop(t *testing.T) {
 		in := healing.Input{Task: task, Status: before.Status, Container: c, Watched: true, Beside: beside}
 		for _, want := range []string{api.ReasonVolumeInUse, api.ReasonCrashLoop} {
 			got := planRead(in, at, "boom").Status
-			if got.Reason != want || !got.CrashLoop || !strings.Contains(got.Message, "exits in 50s") {
+			if got.Reason != want || !got.CrashLoop || !strings.Contains(got.Message, "exits again and again") {
 				t.Errorf("%s: %s: %s %q, loop %v; want %s", name, tc.reason, got.Reason, got.Message, got.CrashLoop, want)
 			}
 			said := strings.HasPrefix(got.Message, beside.Message)
@@ -261,7 +261,7 @@ func TestGivesUpAfterFiveEnds(t *testing.T) {
 	if d.Status.State != api.TaskFailed || d.Status.Reason != api.ReasonCrashLoop || d.Status.LastLog[0] != "last words" {
 		t.Errorf("once stopped the task has failed, however long stopping took: %s", outcome(d))
 	}
-	if !strings.Contains(d.Status.Message, "5 exits in 5m") || !strings.Contains(d.Status.Message, "exit code 3") {
+	if !strings.Contains(d.Status.Message, "it exits again and again: ") || !strings.Contains(d.Status.Message, "exit code 3") {
 		t.Errorf("message %q", d.Status.Message)
 	}
 	d = crash(t, true, 0, time.Minute, 2*time.Minute, 3*time.Minute, 5*time.Minute+time.Second)

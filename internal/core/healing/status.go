@@ -54,7 +54,7 @@ func (p *planner) ready() {
 		next.ReadyAt = p.now
 	}
 	next.Steady = next.Steady && p.incarnation()
-	next.UnreadyAt = time.Time{}
+	next.UnreadyAt, next.FailingSince = time.Time{}, time.Time{}
 	next.Ready, next.Reason, next.Message, next.Next = true, "", "", ""
 	if p.Beside != nil {
 		next.Reason, next.Message, next.Next = p.Beside.Reason, p.Beside.Message, p.Beside.Next
@@ -69,12 +69,28 @@ func (p *planner) ready() {
 
 // down reports that the task isn't ready, for a reason.
 func (p *planner) down(reason, message string) {
+	p.notReady()
+	next := &p.out.Status
+	next.Reason, next.Message, next.Next = reason, message, p.nextStep(reason)
+	next.FailingSince = time.Time{}
+}
+
+func (p *planner) notReady() {
 	next := &p.out.Status
 	if !next.ReadyAt.IsZero() && next.UnreadyAt.IsZero() {
 		next.UnreadyAt = p.now
 	}
 	next.Ready, next.Steady = false, false
-	next.Reason, next.Message, next.Next = reason, message, p.nextStep(reason)
+}
+
+// trying is down for a step that is about to be taken. If the last try failed, its error stays until one succeeds or
+// fails for another reason: that a step is being tried again says nothing of what keeps the task from running.
+func (p *planner) trying(reason, message string) {
+	if p.Status.FailingSince.IsZero() {
+		p.down(reason, message)
+		return
+	}
+	p.notReady()
 }
 
 func (p *planner) stop() {
@@ -92,12 +108,12 @@ func (p *planner) start(reason, message string) {
 		return
 	}
 	if p.unstartable() {
-		p.down(reason, "the engine failed to start the container again twice; it is made again")
+		p.trying(reason, "the engine failed to start the container again twice; it is made again")
 		p.out.Action.Verb = Remove
 		return
 	}
 	p.advance(api.TaskStarting)
-	p.down(reason, message)
+	p.trying(reason, message)
 	p.out.Action.Verb = Start
 }
 
@@ -132,7 +148,11 @@ func (p *planner) unrecorded() bool {
 // prepare plans a step towards a running container.
 func (p *planner) prepare(verb Verb, reason, message string) {
 	p.advance(api.TaskPreparing)
-	p.down(reason, message)
+	if verb == None {
+		p.down(reason, message)
+	} else {
+		p.trying(reason, message)
+	}
 	p.out.Action.Verb = verb
 }
 

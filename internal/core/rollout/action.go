@@ -3,6 +3,8 @@ package rollout
 import (
 	"strings"
 	"time"
+
+	"tend.dev/tend/api"
 )
 
 // Verb is the kind of an action.
@@ -39,7 +41,9 @@ type Action struct {
 	Monitor time.Duration
 	// Attempt is the attempt of a created ordinal; NextAttempt is recorded on one that is stopped.
 	Attempt, NextAttempt int
-	Reason               string
+	// Failed is recorded on an ordinal that is created or stopped: the last failure, of which the attempt is another.
+	Failed *api.TaskFailure
+	Reason string
 	// Pods begins the names of the workload's pods, for String: the controller sets it on what it shows.
 	Pods string
 }

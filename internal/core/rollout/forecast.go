@@ -73,10 +73,13 @@ func perform(world map[string]Slot, a Action, made int, now time.Time) int {
 			id = fresh + strconv.Itoa(made)
 		}
 		world[id] = Slot{ID: id, Task: id, Replaces: a.Replaces, After: a.After, Version: a.Version,
-			Desired: api.DesiredRunning, CreatedAt: now}
+			Failed: a.Failed, Desired: api.DesiredRunning, CreatedAt: now}
 		return made
 	case Shutdown:
 		s.Desired, s.NextAttempt = api.DesiredShutdown, a.NextAttempt
+		if a.NextAttempt > 0 {
+			s.Failed = a.Failed
+		}
 		if s.EndedAt.IsZero() {
 			s.EndedAt = now
 		}

@@ -115,7 +115,20 @@ func (o *ordered) retire(s *Slot, reason string, next int) {
 		return
 	}
 	o.stop(s, reason)
-	o.actions[len(o.actions)-1].NextAttempt = next
+	action := &o.actions[len(o.actions)-1]
+	action.NextAttempt = next
+	if next > 1 {
+		action.Failed = o.lastFailure(s)
+	}
+}
+
+// lastFailure returns why an ordinal failed, or the attempt before it if this one did not.
+func (o *ordered) lastFailure(s *Slot) *api.TaskFailure {
+	if !s.failed() {
+		return s.Failed
+	}
+	reason, message := o.explain(s)
+	return &api.TaskFailure{Reason: reason, Message: message, Next: s.Next}
 }
 
 // gone reports whether nothing keeps the ordinal's next task from being created: nothing is left of its container, so

@@ -74,8 +74,11 @@ func (o *ordered) summarizeOrdered() Plan {
 	}
 	if s := o.unprovenOrdinal(); s != nil {
 		plan = o.failedPlan(plan, s)
-		plan.Reason = "SlotFailed"
+		plan.Reason, plan.Next = "SlotFailed", ""
 		plan.Message = fmt.Sprintf("attempt %d is not ready yet", max(s.Attempt, s.NextAttempt))
+		if failed := o.lastFailure(s); failed != nil { // the next try proves nothing before it is good
+			plan.Reason, plan.Message, plan.Next = failed.Reason, failed.Message, failed.Next
+		}
 		return plan
 	}
 	complete := !o.shrinks() && len(o.stopped) == 0 && o.complete(plan.Counts) // an ordinal to recreate is still up

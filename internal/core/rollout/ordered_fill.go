@@ -73,7 +73,7 @@ func (o *ordered) createOrdinal(n int, before *Slot) {
 			a.Attempt = max(before.NextAttempt, 1)
 		}
 		if a.Attempt > 1 {
-			a.Reason = fmt.Sprintf("attempt %d", a.Attempt)
+			a.Reason, a.Failed = fmt.Sprintf("attempt %d", a.Attempt), o.lastFailure(before)
 		}
 	}
 	o.created++

@@ -27,6 +27,7 @@ func Decide(desired Desired, slots []Slot, now time.Time) Plan {
 
 // plan returns the plan that the rules wrote, with the time to decide again.
 func (p *planner) plan() Plan {
+	p.obstructed = p.findObstructed()
 	plan := Plan{Actions: p.actions, Counts: p.count()}
 	if !p.due.IsZero() {
 		plan.After = p.due.Sub(p.now)

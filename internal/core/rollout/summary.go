@@ -48,8 +48,29 @@ func (p *planner) soundPlan(plan Plan, complete bool) Plan {
 	default:
 		plan.Phase = api.RolloutProgressing
 		plan.Reason, plan.Message, plan.Next = p.progress(plan.Counts, wanted)
+		if s := p.obstructed; s != nil {
+			plan.Slot, plan.Reason, plan.Message, plan.Next = s.ID, s.Reason, s.Message, s.Next
+		}
 	}
 	return plan
+}
+
+// passingFault is the time for which a step towards a running container may fail before a person is to know: the first
+// tries are 1 s, 2 s and 4 s apart, and most of what they meet is gone by then.
+const passingFault = 10 * time.Second
+
+// findObstructed returns the first slot of the target that has been failing to start for longer than passingFault. It
+// is tried until its deadline.
+func (p *planner) findObstructed() *Slot {
+	for _, s := range p.live {
+		if !p.current(s) || s.Lost || p.iced[s.ID] || s.FailingSince.IsZero() {
+			continue
+		}
+		if p.passed(s.FailingSince, passingFault) {
+			return s
+		}
+	}
+	return nil
 }
 
 // stays says why the first slot that should move to another node does not.
@@ -91,7 +112,7 @@ func (p *planner) progress(c Counts, wanted int) (reason, message, next string) 
 	}
 	switch s := p.waitedFor(); {
 	case s != nil && s.Message != "":
-		message += ": " + s.Message
+		message, next = message+": "+s.Message, s.Next
 	case s != nil:
 		message += ": " + p.again(s)
 	case c.Arrived-c.Updated == 1:
@@ -99,7 +120,7 @@ func (p *planner) progress(c Counts, wanted int) (reason, message, next string) 
 	case c.Arrived > c.Updated:
 		message += fmt.Sprintf(": %d ready pods are watched for %s (strategy.monitor)", c.Arrived-c.Updated, p.desired.Strategy.Monitor)
 	}
-	return "Progressing", message, ""
+	return "Progressing", message, next
 }
 
 // again says how a pod ended that runs again, and how long it has to stay up.
@@ -115,12 +136,13 @@ func (p *planner) again(s *Slot) string {
 	return fmt.Sprintf("%s; it has to stay up for longer than %s", ended, up)
 }
 
-// waitedFor returns the first slot of the target that runs, isn't ready and says why; or else one that ended lately.
+// waitedFor returns the first slot of the target that runs or should start, isn't ready and says why; or else one that
+// ended lately.
 func (p *planner) waitedFor() *Slot {
 	var ended *Slot
 	for _, s := range p.live {
 		switch {
-		case !p.current(s) || s.Lost || s.State != api.TaskRunning:
+		case !p.current(s) || s.Lost || s.State != api.TaskRunning && s.FailingSince.IsZero():
 		case !s.Ready && s.Message != "":
 			return s
 		case ended == nil && (s.Apart > 0 || s.LastEnd != "") && s.Monitored && !s.Steady:

@@ -65,6 +65,8 @@ type Slot struct {
 	Desired api.DesiredState
 	// Attempt is an ordinal's api.Task.Attempt, NextAttempt its api.Task.NextAttempt.
 	Attempt, NextAttempt int
+	// Failed is an ordinal's api.Task.Failed.
+	Failed *api.TaskFailure
 	// Rebootstrap requests that an ordinal is recreated, with its volumes emptied.
 	Rebootstrap bool
 	// Placed reports whether a node was chosen; Unplaceable that none fits.
@@ -102,10 +104,12 @@ type Slot struct {
 	Reason    string
 	Message   string
 	Next      string // the step that helps, if it is known
-	CreatedAt time.Time
-	StartedAt time.Time // the current incarnation
-	RunningAt time.Time // first
-	ReadyAt   time.Time // last
+	// FailingSince is api.TaskStatus.FailingSince: Reason, Message and Next are those of a step that is tried again.
+	FailingSince time.Time
+	CreatedAt    time.Time
+	StartedAt    time.Time // the current incarnation
+	RunningAt    time.Time // first
+	ReadyAt      time.Time // last
 	// since when it isn't ready any more; zero while it is, before it was, and if its agent doesn't say
 	UnreadyAt time.Time
 	// EndedAt is the time at which the task ended, or its stop was requested. Zero reads as CreatedAt.

@@ -163,7 +163,7 @@ func (w *world) perform(a Action) {
 		}
 		w.slots[name] = &Slot{
 			ID: name, Task: task, Replaces: a.Replaces, After: a.After, Version: a.Version, Pull: w.desired.Pull,
-			Desired: api.DesiredRunning, State: api.TaskPending, CreatedAt: w.now, Attempt: a.Attempt,
+			Desired: api.DesiredRunning, State: api.TaskPending, CreatedAt: w.now, Attempt: a.Attempt, Failed: a.Failed,
 			Monitored: !w.byClock && a.Monitor > 0,
 		}
 		w.monitor[task] = a.Monitor
@@ -174,6 +174,9 @@ func (w *world) perform(a Action) {
 		w.log("create %s of %s%s%s", name, a.Version.Release, inPlace(a), watched)
 	case Shutdown:
 		s.Desired, s.NextAttempt = api.DesiredShutdown, a.NextAttempt
+		if a.NextAttempt > 0 {
+			s.Failed = a.Failed
+		}
 		w.stoppedAt[s.ID] = w.now
 		if s.EndedAt.IsZero() {
 			s.EndedAt = w.now

@@ -86,7 +86,7 @@ func (s State) Status(object api.Object, revision int64, before api.SyncStatus, 
 		ready.Status, ready.Reason = api.ConditionTrue, api.ReasonApplied
 		ready.Message = fmt.Sprintf("%s applied: %s", Short(s.Applied.Revision), objects(len(s.Applied.Objects)))
 		next = s.Applied.Into(next)
-		next.Fetched, next.Objects = "", len(s.Applied.Objects)
+		next.Objects = len(s.Applied.Objects)
 	}
 	next.ObservedGeneration, next.ObservedRevision = object.Metadata.Generation, revision
 	if spec, err := api.DecodeSpec[api.SyncSpec](object); err == nil {
@@ -101,10 +101,14 @@ func (s State) Status(object api.Object, revision int64, before api.SyncStatus, 
 	return next
 }
 
-// Into adds what an apply did to a status. One that was refused, or that changed nothing of the revision that was
-// applied before, leaves no trace.
+// Into adds what an apply did to a status. One that was refused leaves no trace; one that changed nothing of the
+// revision that was applied before ends only the wait of another one that was fetched.
 func (a Applied) Into(status api.SyncStatus) api.SyncStatus {
-	if a.Fault != nil || a.Revision == status.Revision && len(a.Changes) == 0 {
+	if a.Fault != nil {
+		return status
+	}
+	status.Fetched = ""
+	if a.Revision == status.Revision && len(a.Changes) == 0 {
 		return status
 	}
 	shown := min(len(a.Changes), api.MaxSyncChanges)

@@ -116,3 +116,23 @@ func TestShort(t *testing.T) {
 		}
 	}
 }
+
+// TestAnApplyEndsTheWaitOfWhatWasFetched: what was fetched and refused before is no longer waiting once an apply has
+// ended well, also one whose sync was changed meanwhile.
+func TestAnApplyEndsTheWaitOfWhatWasFetched(t *testing.T) {
+	failed := api.SyncStatus{Revision: "a", Fetched: "b"}
+	changes := []api.SyncChange{{Action: "configured"}}
+	for name, test := range map[string]struct {
+		applied           Applied
+		revision, fetched string
+	}{
+		"it is applied now":         {Applied{Revision: "b", Changes: changes}, "b", ""},
+		"the one before is, again":  {Applied{Revision: "a"}, "a", ""},
+		"it is refused once more":   {Applied{Revision: "b", Fault: &Error{}}, "a", "b"},
+		"another one that is newer": {Applied{Revision: "c"}, "c", ""},
+	} {
+		if got := test.applied.Into(failed); got.Revision != test.revision || got.Fetched != test.fetched {
+			t.Errorf("%s: revision %q, fetched %q", name, got.Revision, got.Fetched)
+		}
+	}
+}

@@ -20,7 +20,7 @@ func Kind() control.Kind {
 		KindInfo: api.KindIngress.Info(),
 		Step:     known.step,
 		Reads: []control.Input{
-			control.Heartbeats(all),
+			control.Heartbeats(all), engineSeen,
 			control.Records(func(s records.Snapshot, _ string, _ *api.IngressNodeStatus) []api.Ref { return all(s) }),
 			control.Records(func(s records.Snapshot, _ string, object *api.Object) []api.Ref {
 				return servedBy(s, object.Ref())
@@ -56,6 +56,17 @@ func (o observed) after(before api.IngressStatus, now time.Time) time.Duration {
 }
 
 func all(s records.Snapshot) []api.Ref { return control.Refs(s, api.KindIngress) }
+
+// engineSeen returns all ingresses if the engine of a node has answered its agent for the first time, or has not since
+// the agent was started again: see Snapshot.Observed.
+func engineSeen(s records.Snapshot, change view.Change) []api.Ref {
+	before, _ := change.Old.(*api.NodeStatus)
+	after, _ := change.New.(*api.NodeStatus)
+	if before == nil || after == nil || before.Observes() == after.Observes() {
+		return nil
+	}
+	return all(s)
+}
 
 func servedByTask(s records.Snapshot, _ string, status *api.TaskStatus) []api.Ref {
 	task := s.Task(status.ID)

@@ -31,7 +31,8 @@ type observed struct {
 	readyOn  map[string]int      // by node; a node that is silent has none
 	ready    int                 // at least so many are reached by each node that serves the ingress
 	gaps     []gap
-	nodes    []records.Read[api.IngressNodeStatus]
+	nodes    []api.IngressNodeStatus // the proxies of the nodes that answer
+	silent   []api.IngressNodeStatus // what the others said last
 	deaf     []api.IngressNodeStatus // those that answer and can't listen where they should
 	traffic  string
 	message  string
@@ -39,7 +40,7 @@ type observed struct {
 }
 
 func observe(s records.Snapshot, object records.Read[api.Object], claims hosts.Table) observed {
-	o := observed{object: object, nodes: s.IngressNodes(), readyOn: map[string]int{}}
+	o := observed{object: object, readyOn: map[string]int{}}
 	o.spec, o.broken = api.DecodeSpec[api.IngressSpec](*object.Value)
 	o.route(claims)
 	o.traffic, o.message, _ = strings.Cut(object.Value.Metadata.Stamps[api.StampTraffic], ":")
@@ -57,7 +58,14 @@ func observe(s records.Snapshot, object records.Read[api.Object], claims hosts.T
 	if o.leads.Kind == "" {
 		o.meant = nearTo(s, api.Ref{Scope: object.Value.Scope, Name: name})
 	}
-	o.compare(s)
+	for _, node := range s.IngressNodes() {
+		if s.Alive(node.Value.Node) {
+			o.nodes = append(o.nodes, *node.Value)
+		} else {
+			o.silent = append(o.silent, *node.Value)
+		}
+	}
+	o.compare()
 	return o
 }
 
@@ -80,28 +88,28 @@ func nearTo(s records.Snapshot, service api.Ref) string {
 type gap struct{ from, to, reason string }
 
 // compare counts the pods that each node that serves the ingress reaches, and finds what keeps it from others.
-func (o *observed) compare(s records.Snapshot) {
+func (o *observed) compare() {
 	all := 0
 	for _, ready := range o.readyOn {
 		all += ready
 	}
 	o.ready = all
 	for _, node := range o.nodes {
-		if listener := o.listens(*node.Value); s.Alive(node.Value.Node) && listener.Wanted && !listener.Open &&
-			listener.Error != "" {
-			o.deaf = append(o.deaf, *node.Value)
+		listener := o.listens(node)
+		if listener.Wanted && !listener.Open && listener.Error != "" {
+			o.deaf = append(o.deaf, node)
 		}
-		if !s.Alive(node.Value.Node) || !o.listens(*node.Value).Open {
+		if !listener.Open {
 			continue
 		}
 		reached := all
-		for _, to := range slices.Sorted(maps.Keys(node.Value.Unreached)) {
+		for _, to := range slices.Sorted(maps.Keys(node.Unreached)) {
 			if o.readyOn[to] > 0 {
-				o.gaps = append(o.gaps, gap{from: node.Value.Node, to: to, reason: node.Value.Unreached[to]})
+				o.gaps = append(o.gaps, gap{from: node.Node, to: to, reason: node.Unreached[to]})
 				reached -= o.readyOn[to]
 			}
 		}
-		if serves(*node.Value) {
+		if serves(node) {
 			o.ready = min(o.ready, reached)
 		}
 	}
@@ -120,6 +128,9 @@ func (o observed) listens(node api.IngressNodeStatus) api.ListenerStatus {
 		at := o.spec.ListensAt()
 		if known, reported := node.Ports[at.String()]; reported {
 			return known
+		}
+		if !serves(node) {
+			return api.ListenerStatus{}
 		}
 		return api.ListenerStatus{Address: at.Address(), Wanted: true} // the node has not heard of it
 	case o.spec.Secure():
@@ -156,22 +167,43 @@ func (o *observed) count(s records.Snapshot, workload api.Ref) {
 		if !status.Exists() || status.Value.ReadyAt.IsZero() {
 			o.starting++
 		}
-		if status.Exists() && status.Value.State == api.TaskRunning && status.Value.Ready && s.Alive(task.Value.Node) {
+		if status.Exists() && status.Value.State == api.TaskRunning && status.Value.Ready && s.Observed(task.Value.Node) {
 			o.readyOn[task.Value.Node]++
 		}
 	}
 }
 
-// listener returns the state of the listener that the host needs, on the node where it is best.
+// listener returns the state of the listener that the host needs, on the node where it is best. What a silent node said
+// of its own counts only if no other node has one.
 func (o observed) listener() api.ListenerStatus {
-	var best api.ListenerStatus
-	for _, node := range o.nodes {
-		listener := o.listens(*node.Value)
+	best := o.best(o.nodes)
+	if best.Address == "" {
+		return o.best(o.silent)
+	}
+	return best
+}
+
+func (o observed) best(nodes []api.IngressNodeStatus) (best api.ListenerStatus) {
+	for _, node := range nodes {
+		listener := o.listens(node)
 		if best.Address == "" || listener.Open && !best.Open {
 			best = listener
 		}
 	}
 	return best
+}
+
+// unheard returns the node that listened last, if no node that answers does; else an empty string.
+func (o observed) unheard() string {
+	if o.best(o.nodes).Address != "" {
+		return ""
+	}
+	for _, node := range o.silent {
+		if o.listens(node).Open {
+			return node.Node
+		}
+	}
+	return ""
 }
 
 // certificate returns the state of the host's certificate, or nil if no node has one.
@@ -180,8 +212,8 @@ func (o observed) certificate() *api.CertificateStatus {
 		return nil
 	}
 	var best *api.CertificateStatus
-	for _, node := range o.nodes {
-		if found, known := node.Value.Certificates[strings.ToLower(o.spec.Host)]; known &&
+	for _, node := range slices.Concat(o.nodes, o.silent) {
+		if found, known := node.Certificates[strings.ToLower(o.spec.Host)]; known &&
 			(best == nil || found.NotAfter.After(best.NotAfter)) {
 			best = &found
 		}

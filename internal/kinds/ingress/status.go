@@ -82,7 +82,7 @@ func (o observed) notReadyReason() (reason, message string) {
 		return api.ReasonNotListening, fmt.Sprintf("%s: stop what holds the port, or choose another (%s)",
 			listener.Error, o.chosenBy())
 	case listener.Address == "":
-		return api.ReasonNotListening, "no node has a proxy for it: start the server with --ingress-http and --ingress-https, which turn it on"
+		return api.ReasonNotListening, "no node has a proxy for it"
 	case !listener.Open:
 		return api.ReasonOpening, "the proxy is about to listen at " + listener.Address
 	case o.traffic == api.TrafficMaintenance:
@@ -95,6 +95,8 @@ func (o observed) notReadyReason() (reason, message string) {
 		return api.ReasonPodsUnreached, o.unreached()
 	case o.ready == 0:
 		return api.ReasonNoReadyPods, o.notReady()
+	case o.unheard() != "":
+		return api.ReasonNotListening, "node " + o.unheard() + ", which has the proxy for it, does not answer"
 	case o.spec.Secure() && !o.spec.TLS.OnDemand && (certificate == nil || certificate.NotAfter.IsZero()):
 		if certificate != nil && certificate.Error != "" {
 			return api.ReasonCertificateFailed, o.certificateFault(certificate)
@@ -131,6 +133,14 @@ func (o observed) chosenBy() string {
 		return "listen"
 	}
 	return "--ingress-http, --ingress-https"
+}
+
+// turnedOnBy returns the flag that opens the listener which the ingress needs.
+func (o observed) turnedOnBy() string {
+	if o.spec.Secure() {
+		return "--ingress-https :443"
+	}
+	return "--ingress-http :80"
 }
 
 // trouble returns the Degraded condition: what a person must fix. It leaves out what a person asked for and what
@@ -178,7 +188,12 @@ func (o observed) nextStep(reason string) string {
 	case api.ReasonCertificateFailed:
 		return o.certificateNext()
 	case api.ReasonNotListening:
-		if o.listener().Open {
+		switch {
+		case o.unheard() != "":
+			return "start the agent of node " + o.unheard() + ", or one with a proxy on another node"
+		case o.listener().Address == "":
+			return "start a server or an agent with a proxy (" + o.turnedOnBy() + ")"
+		case o.listener().Open:
 			return "stop what holds the port on that node, or start its agent with another (--ingress-http, --ingress-https); requests to the other nodes are served"
 		}
 	case api.ReasonPodsUnreached:

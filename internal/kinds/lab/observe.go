@@ -170,7 +170,7 @@ func (c *labs) assess(s records.Snapshot, o observed, now time.Time) (a assessme
 	if a.plan.Phase == api.LabRunning {
 		a.url = accessURL(s, o, a.plan.Current)
 		if _, routed := o.spec.Route(); routed && a.url == "" {
-			a.unserved = whyUnserved(s.IngressNodes())
+			a.unserved = whyUnserved(s)
 		}
 	}
 	return a, nil

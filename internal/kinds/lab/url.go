@@ -48,7 +48,8 @@ func reachable(s records.Snapshot, node, bound string) string {
 // listenerPort returns the port at which a proxy takes requests; false if none listens.
 func listenerPort(s records.Snapshot) (port string, open bool) {
 	for _, node := range s.IngressNodes() {
-		if _, port, err := net.SplitHostPort(node.Value.HTTP.Address); err == nil && node.Value.HTTP.Open {
+		if _, port, err := net.SplitHostPort(node.Value.HTTP.Address); err == nil && node.Value.HTTP.Open &&
+			s.Alive(node.Value.Node) {
 			return port, true
 		}
 	}
@@ -59,12 +60,13 @@ func listenerPort(s records.Snapshot) (port string, open bool) {
 type unserved struct{ why, next string }
 
 // whyUnserved explains that listenerPort finds no port.
-func whyUnserved(nodes []records.Read[api.IngressNodeStatus]) unserved {
-	off := 0
+func whyUnserved(s records.Snapshot) unserved {
+	nodes, off := s.IngressNodes(), 0
 	for _, node := range nodes {
 		switch listener := node.Value.HTTP; {
-		case listener.Open:
-			return unserved{}
+		case listener.Open && !s.Alive(node.Value.Node):
+			return unserved{"node " + node.Value.Node + ", which has a proxy, does not answer",
+				"start the agent of node " + node.Value.Node + ", or one with a proxy on another node (--ingress-http)"}
 		case listener.Error != "":
 			return unserved{"the proxy of node " + node.Value.Node + " can't listen: " + listener.Error,
 				"stop what holds the port on that node, or start its agent with another (--ingress-http)"}

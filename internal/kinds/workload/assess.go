@@ -149,6 +149,7 @@ func (o observed) slots() []rollout.Slot {
 		slot.After = task.After
 		slot.Lost, slot.Off, slot.Away = t.Absence.Lost, t.Off(), t.Away
 		slot.Attempt, slot.NextAttempt, slot.Rebootstrap = task.Attempt, task.NextAttempt, o.rebootstraps(*task)
+		slot.Failed = task.Failed
 		if refusal, refused := o.refusals[task.ID]; refused {
 			slot.Unplaceable, slot.Crowded, slot.Reason, slot.Message = true, refusal.Crowded, refusal.Reason(),
 				refusal.Message
@@ -160,7 +161,7 @@ func (o observed) slots() []rollout.Slot {
 			if !s.Steady {
 				slot.Apart, slot.LastEnd = healing.Apart(*s), healing.LastEnd(*s)
 			}
-			slot.Reason, slot.Message, slot.Next = s.Reason, s.Message, s.Next
+			slot.Reason, slot.Message, slot.Next, slot.FailingSince = s.Reason, s.Message, s.Next, s.FailingSince
 			slot.StartedAt, slot.RunningAt, slot.ReadyAt, slot.UnreadyAt = s.StartedAt, s.RunningAt, s.ReadyAt,
 				s.UnreadyAt
 			if s.State == api.TaskShutdown && endedByItself(*task) {

@@ -78,5 +78,10 @@ func (o observed) lastLog(slot string) []string {
 			return t.Status.LastLog
 		}
 	}
+	for _, t := range o.tasks {
+		if failed := t.Desired.Value.Failed; failed != nil && t.Desired.Value.Slot == slot {
+			return failed.LastLog
+		}
+	}
 	return nil
 }

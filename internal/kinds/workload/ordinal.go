@@ -29,15 +29,30 @@ func nonce(text string) int64 {
 	return n
 }
 
-// noting records on an ordinal's task, when it is stopped, which attempt follows it.
-func (s *writes) noting(read records.Read[api.Task], next int) records.Read[api.Task] {
-	if next == 0 {
+// noting records on an ordinal's task, when it is stopped, which attempt follows it and after which failure.
+func (s *writes) noting(action rollout.Action) records.Read[api.Task] {
+	read := s.tasks[action.Task].Desired
+	if action.NextAttempt == 0 {
 		return read
 	}
 	task := *read.Value
-	task.NextAttempt = next
+	task.NextAttempt, task.Failed = action.NextAttempt, s.failed(action)
 	read.Value = &task
 	return read
+}
+
+// failed returns the failure to record, with the last lines of the container that failed.
+func (s *writes) failed(action rollout.Action) *api.TaskFailure {
+	if action.Failed == nil {
+		return nil
+	}
+	failed := *action.Failed
+	if t := s.tasks[action.Task]; t.Status != nil && len(t.Status.LastLog) > 0 {
+		failed.LastLog = t.Status.LastLog
+	} else if before := t.Desired.Value.Failed; before != nil {
+		failed.LastLog = before.LastLog
+	}
+	return &failed
 }
 
 // keepsVolumes reports whether the newest request to recreate the ordinal keeps its volumes.
@@ -76,6 +91,7 @@ func (s *writes) createOrdinal(action rollout.Action) {
 		s.txn.CreateTask(task)
 		return
 	}
+	task.Failed = s.failed(action)
 	old, away := s.tasks[action.Task].Desired, s.tasks[action.Task].Away
 	if (away || !old.Value.Wipe) && !s.o.keepsVolumes(action.Slot) {
 		task.Bootstrap = old.Value.Bootstrap // the request is still to be carried out

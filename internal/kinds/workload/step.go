@@ -58,8 +58,7 @@ func (s *writes) write(action rollout.Action) {
 	case rollout.Create:
 		s.create(action)
 	case rollout.Shutdown:
-		s.txn.RaiseTask(s.noting(s.tasks[action.Task].Desired, action.NextAttempt), api.DesiredShutdown, action.Reason,
-			s.at.Now)
+		s.txn.RaiseTask(s.noting(action), api.DesiredShutdown, action.Reason, s.at.Now)
 	case rollout.Remove:
 		s.txn.RaiseTask(s.wiping(s.tasks[action.Task].Desired), api.DesiredRemoved, action.Reason, s.at.Now)
 	case rollout.Forget:

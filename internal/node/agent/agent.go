@@ -108,7 +108,7 @@ func New(o Options) *Agent {
 	}
 	sweeps := []reconciler.Member{reconciler.NewMember(a.sweepSecrets), reconciler.NewMember(a.keeper.sweep)}
 	members = append(members, a.heldBack(append(sweeps, a.former, a.images, a.tasks)...)...)
-	a.group = reconciler.NewGroup(reconciler.GroupOptions{}, append(members, a.serving.members()...)...)
+	a.group = reconciler.NewGroup(reconciler.GroupOptions{}, append(members, a.ingressReports()...)...)
 	a.control.Subscribe(a.changed)
 	return a
 }

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -70,9 +69,6 @@ func (s *serving) changed() {
 // members returns the parts that the agent runs. Updating the proxy never waits for a report: otherwise, while the
 // store doesn't answer, requests would go to pods that are gone.
 func (s *serving) members() []reconciler.Member {
-	if s == nil {
-		return nil
-	}
 	return []reconciler.Member{reconciler.NewMember(s.edge.Run), reconciler.NewMember(s.follow),
 		reconciler.NewMember(s.report),
 		reconciler.NewMember(s.reach.run)}
@@ -105,44 +101,9 @@ func (s *serving) reportSoon() {
 	}
 }
 
-// A report that failed is retried after reportRetry, one that was refused after refusedRetry: most refusals last.
-const (
-	reportRetry  = time.Second
-	refusedRetry = 30 * time.Second
-)
-
 // report reports the state of the proxy, until ctx ends.
 func (s *serving) report(ctx context.Context) error {
-	var reported api.IngressNodeStatus
-	logged := "" // each error is logged once
-	retry := time.NewTimer(0)
-	retry.Stop()
-	defer retry.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-s.refreshed:
-		case <-retry.C:
-		}
-		status := s.status()
-		if same(reported, status) {
-			continue
-		}
-		if err := s.control.ReportIngress(ctx, status); err != nil && !errors.Is(err, context.Canceled) {
-			level, wait := slog.LevelWarn, reportRetry
-			if errors.Is(err, node.ErrForbidden) {
-				level, wait = slog.LevelInfo, refusedRetry
-			}
-			if text := err.Error(); text != logged {
-				s.a.log.Log(ctx, level, "the ingress's state could not be reported", "error", err)
-				logged = text
-			}
-			retry.Reset(wait)
-			continue
-		}
-		reported, logged = status, ""
-	}
+	return reportIngress(ctx, s.a.log, s.control, s.refreshed, s.status)
 }
 
 // refresh compiles a routing table from what is known now.

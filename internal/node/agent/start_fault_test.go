@@ -43,6 +43,30 @@ func TestAFailingStartShows(t *testing.T) {
 	})
 }
 
+// TestTheErrorOfAStartStaysWhileItIsTriedAgain, however long the engine takes over each try.
+func TestTheErrorOfAStartStaysWhileItIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newHarness(t)
+		l.engine.Before(func(verb, _ string) error {
+			if verb != "start" {
+				return nil
+			}
+			time.Sleep(3 * time.Second)
+			return errors.New("too many open files")
+		})
+		l.start()
+		defer l.close()
+		task := l.deploy(taskID(1), nil)
+		l.pass(4 * time.Second)
+		for range 100 {
+			if got := l.status(task); got.Reason != "EngineError" || got.Message != "too many open files" {
+				t.Fatalf("between two tries it is %s: %s", got.Reason, got.Message)
+			}
+			l.pass(time.Second)
+		}
+	})
+}
+
 // TestAContainerThatTheEngineCantStartAgain: after its engine has been restarted, another container is made in its
 // place, and what ran once isn't made again.
 func TestAContainerThatTheEngineCantStartAgain(t *testing.T) {

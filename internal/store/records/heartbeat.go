@@ -40,3 +40,17 @@ func (s Snapshot) ServerLife(name string) time.Time {
 	}
 	return time.Time{}
 }
+
+// Alive reports whether a node's heartbeat exists.
+func (s Snapshot) Alive(node string) bool {
+	_, ok := s.Get(AliveKey(node))
+	return ok
+}
+
+// Observed reports whether what the store has of a node's pods is of now: the node's agent answers, and its engine has
+// answered it. An agent reports everything again after its start, so what an earlier life of it reported counts until
+// the first report only.
+func (s Snapshot) Observed(node string) bool {
+	facts := s.Node(node)
+	return s.Alive(node) && (!facts.Exists() || facts.Value.Observes())
+}

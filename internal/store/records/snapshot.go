@@ -245,12 +245,6 @@ func (s Snapshot) Nodes() []Read[api.NodeStatus] {
 	return collect[api.NodeStatus](s.Prefix(ActualNodesPrefix))
 }
 
-// Alive reports whether a node's heartbeat exists.
-func (s Snapshot) Alive(node string) bool {
-	_, ok := s.Get(AliveKey(node))
-	return ok
-}
-
 // Slot reads the id of the task that fills a slot.
 func (s Snapshot) Slot(ref api.Ref, slot string) Read[string] {
 	record, ok := s.Get(SlotKey(ref, slot))

@@ -291,5 +291,5 @@ func TestWhatKeepsDyingIsNeverWell(t *testing.T) {
 		return ends() >= 7
 	})
 	file := m.file("dies.json", string(mustJSON(t, object)))
-	m.wantSaid(m.tend("apply", "-f", file), 2, "exits in", "exit code 7")
+	m.wantSaid(m.tend("apply", "-f", file), 2, "exits again and again", "exit code 7")
 }

@@ -118,7 +118,7 @@ func TestARequestThatIsOvertaken(t *testing.T) {
 				return c.ReportNetwork(ctx, api.NetworkNodeStatus{Node: id, Address: netip.MustParseAddr("192.0.2.1")})
 			}},
 			"ingress": {records.IngressNodeKey(id), func(ctx context.Context, c *Control) error {
-				return c.ReportIngress(ctx, api.IngressNodeStatus{Node: id})
+				return c.ReportIngress(ctx, api.IngressNodeStatus{Node: id, HTTP: api.ListenerStatus{Address: ":80"}})
 			}},
 			"heartbeat": {records.AliveKey(id),
 				func(ctx context.Context, c *Control) error { return c.Alive(ctx, time.Minute) }},

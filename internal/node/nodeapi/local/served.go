@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -188,18 +189,24 @@ func nodeAddresses(snap records.Snapshot, name string) (out []netip.Addr) {
 }
 
 // ReportIngress implements nodeapi.Control. Of a node that may serve no ingress the ports of every node count, and
-// nothing else that it says.
+// nothing else that it says. A report that says nothing is stored only over one that did.
 func (c *Control) ReportIngress(ctx context.Context, status api.IngressNodeStatus) error {
 	if status.Node != c.node {
 		return fmt.Errorf("the ingress of node %s: %w", status.Node, node.ErrForbidden)
 	}
-	if snap := c.snapshot(); !c.servesIngress(snap) {
+	snap := c.snapshot()
+	if !c.servesIngress(snap) {
 		nodes := map[string]bool{}
 		for _, name := range c.machines(snap) {
 			nodes[name] = true
 		}
 		status = boundary.Ports(status, c.portsAtEvery(), nodes)
-		if len(status.Ports) == 0 && !snap.IngressNode(c.node).Exists() {
+	}
+	if nothing := (api.IngressNodeStatus{Node: c.node}); reflect.DeepEqual(status, nothing) {
+		if err := c.catchUp(ctx); err != nil { // the view may be behind, and not know what is to be replaced
+			return err
+		}
+		if !c.snapshot().IngressNode(c.node).Exists() {
 			return nil
 		}
 	}
