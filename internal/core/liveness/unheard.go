@@ -2,16 +2,6 @@ package liveness
 
 import "time"
 
-// missedBeats is the number of beats that a node may miss until it counts as unheard.
-const missedBeats = 2
-
-// Patience returns how long a server waits for the next beat of a node until that counts as unheard: two beats. usual
-// is the time between two beats by the server's own settings. A node that was set otherwise is known by the time
-// between its last two beats, apart. No node that is well lets longest go by without one.
-func Patience(usual, apart, longest time.Duration) time.Duration {
-	return missedBeats * min(max(usual, apart), longest)
-}
-
 // Beat holds what the store has of a node's heartbeat while that lasts.
 type Beat struct {
 	// Server is the one that hears the node, and Life the time at which that was started. It is empty if the store

@@ -35,22 +35,3 @@ func TestUnheard(t *testing.T) {
 		})
 	}
 }
-
-func TestPatience(t *testing.T) {
-	const s = time.Second
-	for _, test := range []struct {
-		reason                       string
-		usual, apart, longest, waits time.Duration
-	}{
-		{"the defaults: two beats of 5 s", 5 * s, 5 * s, 25 * s / 3, 10 * s},
-		{"the first beat", 5 * s, 0, 25 * s / 3, 10 * s},
-		{"a node that beats more often", 5 * s, 1 * s, 25 * s / 3, 10 * s},
-		{"a node that beats less often", 1 * s, 5 * s, 8 * s, 10 * s},
-		{"a beat after a long silence says nothing of the next one", 5 * s, 20 * s, 8 * s, 16 * s},
-		{"a node beats three times while its heartbeat lasts, whatever is set", 10 * s, 5 * s, 5 * s, 10 * s},
-	} {
-		if got := Patience(test.usual, test.apart, test.longest); got != test.waits {
-			t.Errorf("%s: %s, want %s", test.reason, got, test.waits)
-		}
-	}
-}
