@@ -8,6 +8,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/board"
+	"tend.dev/tend/internal/core/liveness"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -100,7 +101,8 @@ func (s *Server) nodes(context.Context, *struct{}) (api.ListResult[api.NodeInfo]
 			info.Since = state.Value.ChangedAt
 		}
 		if info.Alive && len(nodes) > 1 { // the only one gets pods all the same
-			info.LastHeard, info.Unheard = board.Unheard(snap, info.ID)
+			hearing, last := board.Hearing(snap, info.ID, s.Alone)
+			info.LastHeard, info.Unheard = last, hearing == liveness.Unheard
 		}
 		if why := s.Full(); why != "" && info.ID == s.Node { // the store refuses its reports, and its heartbeat too
 			info.Alive, info.Ready, info.Reason, info.Message = true, false, api.ReasonDiskFull, why

@@ -35,7 +35,9 @@ type Options struct {
 	// NodeGather says how long before the end of NodeTimeout a heartbeat ends; see nodeapi.Gather. Default all of it.
 	NodeGather time.Duration
 	// FormerLeader is owner.Liveness's.
-	FormerLeader      func() time.Time
+	FormerLeader func() time.Time
+	// Alone is when the server was started, if it is alone; zero among several.
+	Alone             time.Time
 	AutoscaleInterval time.Duration
 	// Resync is the time between two pure passes over the view; see reconciler.Options.
 	Resync time.Duration

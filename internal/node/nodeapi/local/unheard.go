@@ -38,20 +38,25 @@ const (
 )
 
 // Listen writes into the heartbeat of each node that this server hears when two beats are missing, until ctx ends: new
-// pods then go to other nodes, long before the node counts as lost. After this server itself has stood still it looks
-// once less, because the beats of that time may be waiting.
+// pods then go to other nodes, long before the node counts as lost. So it does, some time after it has begun, with the
+// nodes of its earlier life that it has not heard since. After this server itself has stood still it looks once less,
+// because the beats of that time may be waiting.
 func (s *Service) Listen(ctx context.Context) error {
-	every := max(s.Heartbeat/looksPerBeat, leastLook)
-	ticker := time.NewTicker(every)
+	ticker := time.NewTicker(max(s.Heartbeat/looksPerBeat, leastLook))
 	defer ticker.Stop()
-	for looked := time.Now(); ; looked = time.Now() {
+	began, awaits := time.Now(), true
+	for looked := began; ; looked = time.Now() {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
 		}
-		if time.Since(looked) < s.Heartbeat {
-			s.listen(ctx)
+		if time.Since(looked) >= s.Heartbeat {
+			continue
+		}
+		s.listen(ctx)
+		if awaits && time.Since(began) >= s.grace() {
+			awaits = !s.giveUp(ctx)
 		}
 	}
 }
