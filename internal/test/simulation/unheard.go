@@ -35,8 +35,8 @@ func (w *World) lull(m *machine, random *rand.Rand) {
 	}
 }
 
-// horizon is what one life of a server has seen of its store for sure. A goroutine that was given a commit may work on it
-// until time passes: what was passed on at an earlier instant has been seen.
+// horizon is what one life of a server has seen of its store for sure. A goroutine that was given a commit may work on
+// it until time passes: what was passed on at an earlier instant has been seen.
 type horizon struct {
 	mu           sync.Mutex
 	before, last int64
@@ -102,8 +102,8 @@ func (l *link) marksWell(txn store.Txn) {
 
 // placesWell judges a transaction that a server sends, whatever becomes of it on the way: a pod gets a node that no
 // server hears only if no other node could have it; and none while another node could that was heard before the server
-// was started again, and may be about to beat. It must be so in one of the states of the store from which the server may
-// have decided. What one of several servers sends is late by times that aren't known.
+// was started again, and may be about to beat. It must be so in one of the states of the store from which the server
+// may have decided. What one of several servers sends is late by times that aren't known.
 func (l *link) placesWell(txn store.Txn) {
 	if l.w.shared() || !l.w.several() {
 		return
@@ -157,9 +157,9 @@ type beatAt struct {
 // awaited reports whether a heartbeat is of an earlier life of the server, which has not ended its wait for the next.
 func (l *link) awaited(b beatAt) bool { return b.Beats() && b.revision > 0 && b.revision <= l.from }
 
-// couldAt returns the nodes that could have a pod, with their heartbeats, as the store was at a revision: those that are
-// alive and ready, neither cordoned nor drained, run containers and were not lost again and again. Other than that, all
-// nodes are the same.
+// couldAt returns the nodes that could have a pod, with their heartbeats, as the store was at a revision: those that
+// are alive and ready, neither cordoned nor drained, run containers and were not lost again and again. Other than that,
+// all nodes are the same.
 func (l *link) couldAt(at int64) map[string]beatAt {
 	could := map[string]beatAt{}
 	for _, entry := range l.list(records.AlivePrefix, at).Entries {
