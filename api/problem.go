@@ -60,6 +60,13 @@ func (e FieldError) Error() string {
 	return e.Detail
 }
 
+// In reports whether the fault is in an object. A server of an earlier version writes the scope of an object that has
+// none into its address, as "_".
+func (e FieldError) In(ref Ref) bool {
+	return e.Object == ref.String() ||
+		ref.Scope == Unscoped && e.Object == string(ref.Kind)+"/"+Unscoped+"/"+ref.Name
+}
+
 // OutcomeUnknown is the title of the problem of a change that was sent to the store and not answered: it may be stored,
 // or may be stored later.
 const OutcomeUnknown = "OutcomeUnknown"

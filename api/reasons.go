@@ -26,6 +26,8 @@ const (
 	ReasonRolledBack = "RolledBack"
 	// ReasonNoNode: a pod fits on no node.
 	ReasonNoNode = "NoNode"
+	// ReasonWaitingForHeartbeat: the server was just started, and places pods once its nodes could send a heartbeat.
+	ReasonWaitingForHeartbeat = "WaitingForHeartbeat"
 	// ReasonTooLarge: a pod asks for more memory or cores than any node has in all.
 	ReasonTooLarge = "TooLarge"
 	// ReasonNoRuntime: the pods need a kind of runtime that no node has.

@@ -8,6 +8,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/board"
+	"tend.dev/tend/internal/core/liveness"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -99,8 +100,9 @@ func (s *Server) nodes(context.Context, *struct{}) (api.ListResult[api.NodeInfo]
 		if state := snap.NodeState(info.ID); state.Exists() && (state.Value.State == api.NodeUp) == info.Alive {
 			info.Since = state.Value.ChangedAt
 		}
-		if info.Alive && len(nodes) > 1 { // the only node gets pods all the same
-			info.LastHeard, info.Unheard = board.Unheard(snap, info.ID)
+		if info.Alive && len(nodes) > 1 { // the only one gets pods all the same
+			hearing, last := board.Hearing(snap, info.ID, s.Alone)
+			info.LastHeard, info.Unheard = last, hearing == liveness.Unheard
 		}
 		if why := s.Full(); why != "" && info.ID == s.Node { // the store refuses this node's reports, also its heartbeat
 			info.Alive, info.Ready, info.Reason, info.Message = true, false, api.ReasonDiskFull, why

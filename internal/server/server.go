@@ -101,6 +101,8 @@ type Options struct {
 	// Local returns the URL at which programs of the server's machine reach it with a token; empty without such a
 	// listener. Default: none.
 	Local func() string
+	// Alone is when the server was started, if it is alone. Default: it may be beside others, which hear nodes too.
+	Alone time.Time
 	// Version is reported at /version.
 	Version string
 	Commit  string

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"strings"
 	"sync"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/placement"
@@ -15,6 +16,8 @@ import (
 // of the newest. New returns one that has seen no snapshot.
 type Board struct {
 	demands *demands
+	// alone is when the server was started if it is alone; else zero.
+	alone time.Time
 
 	mu       sync.Mutex
 	snapshot records.Snapshot // that the ledger is of; zero before the first
@@ -27,8 +30,11 @@ type Board struct {
 	placed int64
 }
 
-// New returns a board that has seen no snapshot.
-func New() *Board { return &Board{demands: newDemands(), placed: -1} }
+// New returns a board that has seen no snapshot, of a server beside others.
+func New() *Board { return NewOf(time.Time{}) }
+
+// NewOf is New of a server that is alone, and was started at a time; zero is New.
+func NewOf(alone time.Time) *Board { return &Board{demands: newDemands(), alone: alone, placed: -1} }
 
 // decision holds the nodes of tasks, and the reasons why the other tasks fit on none, by task id. It is shared: don't
 // modify it.
@@ -109,7 +115,7 @@ func (b *Board) update(s records.Snapshot) {
 	}
 	for id := range stale.nodes {
 		if status := s.Node(id); status.Exists() {
-			b.ledger.PutNode(node(s, status.Value))
+			b.ledger.PutNode(b.node(s, status.Value))
 		} else {
 			b.ledger.RemoveNode(id)
 		}

@@ -53,7 +53,7 @@ func predecessor(snapshot records.Snapshot, task *api.Task) string {
 	return id
 }
 
-func node(snapshot records.Snapshot, status *api.NodeStatus) placement.Node {
+func (b *Board) node(snapshot records.Snapshot, status *api.NodeStatus) placement.Node {
 	spec := snapshot.NodeSpec(status.ID)
 	out := placement.Node{
 		ID: status.ID, Alive: snapshot.Alive(status.ID), Ready: status.Ready, Message: status.Message,
@@ -61,7 +61,8 @@ func node(snapshot records.Snapshot, status *api.NodeStatus) placement.Node {
 		Cordoned:   spec.Availability == api.NodeCordoned, Draining: spec.Availability == api.NodeDrained,
 		Runtime: status.Runtime, Arch: status.Arch, MemoryBytes: status.MemoryBytes, CPUs: status.CPUs,
 	}
-	out.LastHeard, out.Unheard = Unheard(snapshot, status.ID)
+	hearing, last := Hearing(snapshot, status.ID, b.alone)
+	out.LastHeard, out.Unheard, out.Awaited = last, hearing != liveness.Heard, hearing == liveness.Awaited
 	if pressure := api.FindCondition(status.Conditions, api.ConditionDiskPressure); pressure != nil {
 		out.DiskFull = pressure.Status == api.ConditionTrue
 	}
@@ -71,8 +72,12 @@ func node(snapshot records.Snapshot, status *api.NodeStatus) placement.Node {
 	return out
 }
 
-// Unheard reports whether a node counts as alive though no server hears it, and when one did last, if that is known.
-func Unheard(s records.Snapshot, node string) (last time.Time, unheard bool) {
-	beat := s.Heartbeat(node)
-	return liveness.Unheard(liveness.Beat(beat), s.ServerLife(beat.Server))
+// Hearing returns whether a node that counts as alive is heard by a server, and when it was last if it isn't, as far as
+// that is known. alone is when this server was started if it is alone; zero among several, which say so themselves.
+func Hearing(s records.Snapshot, node string, alone time.Time) (h liveness.Hearing, last time.Time) {
+	beat, life := s.Heartbeat(node), alone
+	if alone.IsZero() {
+		life = s.ServerLife(beat.Server)
+	}
+	return liveness.HearingOf(liveness.Beat(beat), life)
 }

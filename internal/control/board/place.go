@@ -133,6 +133,12 @@ func (p *placing) put(node string, volumes []string) {
 }
 
 // guarded returns the transaction on the condition that nothing was placed since it was decided.
+//
+// It doesn't compare what the nodes were decided by. A node may be marked silent, or be drained, between the decision
+// and the commit, and the pod is as one that was placed a moment earlier: it starts once the node is heard, and is
+// replaced once that is lost or drained. A node is silent for 10 s before the mark, so a guard on it would spare few
+// pods of many. It would cost more: when the store has elected a leader, each node writes its heartbeat again, and a
+// commit that places on many nodes would fail until all have.
 func (p *placing) guarded() *records.Txn {
 	if p.puts {
 		p.txn.GuardPlacing(p.s)

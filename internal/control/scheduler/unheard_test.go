@@ -4,18 +4,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/board"
 	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
 
-// TestPodsWaitForANodeThatIsHeard: a pod is placed as soon as a node that a server hears takes it, also if only the
-// server comes back.
+// TestPodsWaitForANodeThatIsHeard: of two nodes that are silent, the first that a server hears gets the pod, also if
+// only the server comes back.
 func TestPodsWaitForANodeThatIsHeard(t *testing.T) {
 	lapse, life := records.Heartbeat{Last: epoch}, records.Heartbeat{Server: "s1", Life: epoch}
 	here, later := api.ServerPresence{Since: epoch}, api.ServerPresence{Since: epoch.Add(time.Minute)}
-	const silent, gone = "1 of 2 nodes (n1) was last heard at 12:00:00 UTC; 1 of 2 nodes is cordoned",
-		"1 of 2 nodes (n1) is heard by no server; 1 of 2 nodes is cordoned"
+	const silent, awaited = "2 of 2 nodes have missed two heartbeats",
+		"2 of 2 nodes have not been heard since their server was started"
 	for name, test := range map[string]struct {
 		reason string
 		beat   records.Heartbeat
@@ -26,10 +29,10 @@ func TestPodsWaitForANodeThatIsHeard(t *testing.T) {
 	}{
 		"it beats again": {"after two missed beats", lapse, nil, silent, records.AliveKey("n1"),
 			records.Heartbeat{}},
-		"another server hears it": {"its own is gone", life, nil, gone, records.AliveKey("n1"),
+		"another server hears it": {"its own is gone", life, nil, silent, records.AliveKey("n1"),
 			records.Heartbeat{}},
-		"its server is there again": {"the same life", life, nil, gone, records.ServerKey("s1"), here},
-		"the server was started again": {"it hears the node then", life, later, gone, records.AliveKey("n1"),
+		"its server is there again": {"the same life", life, nil, silent, records.ServerKey("s1"), here},
+		"the server was started again": {"it hears the node then", life, later, awaited, records.AliveKey("n1"),
 			records.Heartbeat{Server: "s1", Life: later.Since}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -38,9 +41,7 @@ func TestPodsWaitForANodeThatIsHeard(t *testing.T) {
 			l.node("n2", true)
 			l.release("v1", api.DeploymentSpec{})
 			l.write(func(txn *records.Txn) {
-				ref := api.Ref{Kind: api.KindNode, Scope: api.Unscoped, Name: "n2"}
-				txn.Put(records.ObjectKey(ref), api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name,
-					Spec: []byte(`{"availability":"cordoned"}`)})
+				txn.Put(records.AliveKey("n2"), lapse)
 				txn.Put(records.AliveKey("n1"), test.beat)
 				if test.server != nil {
 					txn.Put(records.ServerKey("s1"), test.server)
@@ -58,6 +59,51 @@ func TestPodsWaitForANodeThatIsHeard(t *testing.T) {
 			l.looks()
 			if l.on()["n1"] != 1 {
 				t.Errorf("%s: then tasks by node are %v", test.reason, l.on())
+			}
+		})
+	}
+}
+
+// TestPodsWaitForTheNodesOfAServerThatWasStartedAgain: the first node that it hears doesn't get all pods, unless the
+// others are silent for long enough.
+func TestPodsWaitForTheNodesOfAServerThatWasStartedAgain(t *testing.T) {
+	before, now := records.Heartbeat{Life: epoch}, records.Heartbeat{Life: epoch.Add(time.Minute)}
+	silent := before
+	silent.Unheard = true
+	for name, test := range map[string]struct {
+		beat records.Heartbeat // what is stored of n2 at last
+		want map[string]int
+	}{
+		"it beats": {now, map[string]int{"n1": 2, "n2": 2}},
+		"silent":   {silent, map[string]int{"n1": 4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newHarness(t)
+			l.s.Board = board.NewOf(now.Life)
+			l.node("n1", true)
+			l.node("n2", true)
+			l.release("v1", api.DeploymentSpec{})
+			beats := func(node string, beat records.Heartbeat) {
+				l.write(func(txn *records.Txn) { txn.Put(records.AliveKey(node), beat) })
+				l.looks()
+			}
+			beats("n1", before)
+			beats("n2", before)
+			l.tasks(4, "v1", nil)
+			l.looks()
+			if diff := cmp.Diff(map[string]int{"": 4}, l.on()); diff != "" {
+				t.Error("before any node was heard:", diff)
+			}
+			beats("n1", now)
+			if diff := cmp.Diff(map[string]int{"": 4}, l.on()); diff != "" {
+				t.Error("once the first one was heard:", diff)
+			}
+			if reason := l.s.Board.Refusals(l.snapshot())["t0000"].Reason(); reason != api.ReasonWaitingForHeartbeat {
+				t.Error("they wait for", reason)
+			}
+			beats("n2", test.beat)
+			if diff := cmp.Diff(test.want, l.on()); diff != "" {
+				t.Error("then:", diff)
 			}
 		})
 	}

@@ -9,5 +9,9 @@
 // not replaced until enough of them answer again. So a cut network doesn't move everything onto the nodes that are
 // left.
 //
-// It has no clock and never asks a store: Judge is a function of values.
+// Before it is lost, a node that has missed two beats is unheard: it gets no new pods, and keeps what it runs. What a
+// node can't be heard of because its server stands still, or was started again, is the server's silence and never the
+// node's: HearingOf and Rhythm tell them apart.
+//
+// It has no clock and never asks a store: its functions are of values.
 package liveness

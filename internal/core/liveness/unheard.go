@@ -2,35 +2,48 @@ package liveness
 
 import "time"
 
-// missedBeats is the number of beats that a node may miss until it counts as unheard.
-const missedBeats = 2
-
-// Patience returns how long a server waits for the next beat of a node until that counts as unheard: two beats. usual
-// is the time between two beats by the server's own settings. A node that was set otherwise is known by the time
-// between its last two beats, apart. No node that is well lets longest go by without one.
-func Patience(usual, apart, longest time.Duration) time.Duration {
-	return missedBeats * min(max(usual, apart), longest)
-}
-
 // Beat holds what the store has of a node's heartbeat while that lasts.
 type Beat struct {
-	// Server is the one that hears the node, and Life the time at which that was started. It is empty if the store
-	// doesn't say.
+	// Server is the one that hears the node, and Life the time at which that was started. A server that is alone has no
+	// name. Life is zero if the store doesn't say who hears the node.
 	Server string
 	Life   time.Time
 	// Last is the time of the last beat if the node has missed two since; else zero.
 	Last time.Time
+	// Unheard is set once the server that was started again has waited for a beat in vain.
+	Unheard bool
 }
 
-// Unheard reports whether no server hears a node whose heartbeat lasts, and when one heard it last, if that is known.
-// life is the time at which the server of that name was started, as it says itself; zero if none of that name runs. A
-// server that was started again has not heard the node until it writes the beat again. A node of which the store
-// doesn't say who hears it counts as heard.
-//
-// It says nothing of whether the node is lost: Judge does, and doesn't ask.
-func Unheard(b Beat, life time.Time) (last time.Time, unheard bool) {
-	if !b.Last.IsZero() {
-		return b.Last, true
+// Hearing says whether a server hears a node whose heartbeat lasts. It says nothing of whether the node is lost: Judge
+// does, and doesn't ask.
+type Hearing int
+
+const (
+	// Heard is a node that a server hears, or of which the store doesn't say.
+	Heard Hearing = iota
+	// Awaited is a node whose server was started again. It has not heard the node yet, but the silence was its own.
+	Awaited
+	// Unheard is a node that no server hears.
+	Unheard
+)
+
+// HearingOf returns whether a node is heard, and when it was last if it isn't, as far as that is known. life is the
+// time at which the server of the beat was started, as it says itself; zero if none of that name runs.
+func HearingOf(b Beat, life time.Time) (h Hearing, last time.Time) {
+	switch {
+	case b.Unheard || !b.Last.IsZero():
+		return Unheard, b.Last
+	case b.Life.IsZero() || life.Equal(b.Life):
+		return Heard, time.Time{}
+	case life.IsZero():
+		return Unheard, time.Time{}
 	}
-	return time.Time{}, b.Server != "" && !life.Equal(b.Life)
+	return Awaited, time.Time{}
+}
+
+// Grace returns how long a server that was started again waits for the nodes that it heard before: until then their
+// silence may be its own. Each one that is well beats within longest, which is the most that it lets go by; and two
+// beats by the server's own settings, usual apart, are time enough to connect.
+func Grace(usual, longest time.Duration) time.Duration {
+	return max(missedBeats*min(usual, longest), longest)
 }

@@ -45,6 +45,20 @@ func benchmarked(nodes, placed, waiting int) (on []Node, tasks []Task) {
 	return on, tasks
 }
 
+// BenchmarkPlanBesideSilentNodes is BenchmarkPlan where no server hears one node in ten.
+func BenchmarkPlanBesideSilentNodes(b *testing.B) {
+	nodes, tasks := benchmarked(1_000, 0, 20_000)
+	for i := range nodes {
+		nodes[i].Unheard = i%10 == 0
+	}
+	for b.Loop() {
+		if placed, _ := planOf(tasks, nodes, nil); len(placed) != 20_000 {
+			b.Fatalf("%d placed", len(placed))
+		}
+	}
+	b.ReportMetric(20_000*float64(b.N)/b.Elapsed().Seconds(), "decisions/s")
+}
+
 // BenchmarkForesee measures the question of a step that creates ten tasks.
 func BenchmarkForesee(b *testing.B) {
 	for _, size := range []struct{ nodes, placed int }{{10, 500}, {1_000, 20_000}, {5_000, 100_000}} {

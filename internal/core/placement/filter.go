@@ -3,12 +3,14 @@ package placement
 import (
 	"cmp"
 	"fmt"
+	"slices"
 )
 
 // filter is one requirement of a node, with the words for nodes that don't meet it.
 type filter struct {
 	fails func(c *cluster, s *site, t Task) bool
-	// alone explains it for the only node; one and many continue "1 of 3 nodes" and "2 of 3 nodes".
+	// alone explains it for the only node, unless that never fails it; one and many continue "1 of 3 nodes" and
+	// "2 of 3 nodes".
 	alone     func(c *cluster, s *site, t Task) string
 	one, many func(c *cluster, t Task) string
 	next      string
@@ -17,7 +19,10 @@ type filter struct {
 }
 
 // filters are applied in this order; a node is counted for the first one it fails.
-var filters = []*filter{
+var filters = slices.Concat(fitFilters, heardFilters, roomFilters)
+
+// fitFilters ask what a node is, whatever else runs on it.
+var fitFilters = []*filter{
 	runtimeFilter, // first: a node of another runtime never takes the task, however it is otherwise
 	{
 		fails: func(_ *cluster, s *site, _ Task) bool { return !s.Alive },
@@ -25,7 +30,6 @@ var filters = []*filter{
 		one:   say("does not answer"), many: say("do not answer"),
 		next: "start Tend on the node (systemctl start tend); Tend goes on by itself",
 	},
-	unheardFilter,
 	{
 		fails: func(_ *cluster, s *site, _ Task) bool { return !s.Ready },
 		alone: func(_ *cluster, s *site, _ Task) string {
@@ -68,11 +72,6 @@ var filters = []*filter{
 		many: func(_ *cluster, t Task) string { return fmt.Sprintf("lack cores (%g asked)", t.CPUs) },
 		next: "lower resources.limits.cpu to what a node has",
 	},
-	reservedMemoryFilter,
-	reservedCPUsFilter,
-	besideFilter,
-	apartFilter,
-	portFilter,
 	{
 		fails: func(_ *cluster, s *site, t Task) bool { _, failed := s.FailedImages[t.Workload]; return failed },
 		alone: func(_ *cluster, s *site, t Task) string {
@@ -82,6 +81,9 @@ var filters = []*filter{
 		next: "correct `image`, or see that its registry can be reached",
 	},
 }
+
+// roomFilters ask what the pods on a node leave to others, or need beside them.
+var roomFilters = []*filter{reservedMemoryFilter, reservedCPUsFilter, besideFilter, apartFilter, portFilter}
 
 // flapFilter keeps tasks off a node that was lost again and again.
 var flapFilter = &filter{
@@ -129,8 +131,10 @@ func because(what, why string) string {
 }
 
 // refuses returns the first filter that a node fails for a task, or nil.
-func (c *cluster) refuses(s *site, t Task) *filter {
-	for _, f := range filters {
+func (c *cluster) refuses(s *site, t Task) *filter { return c.firstFailed(filters, s, t) }
+
+func (c *cluster) firstFailed(among []*filter, s *site, t Task) *filter {
+	for _, f := range among {
 		if f.fails(c, s, t) {
 			return f
 		}

@@ -24,10 +24,19 @@ func Misplaced(n Node, need fit.Need, rules Rules) string {
 }
 
 // Places counts the nodes for the tasks of a workload that has one on each node: those in hosts, which have one, and
-// those that may get one.
+// those that may get one. An unheard one may as far as it gets other tasks.
 func Places(nodes []Node, need fit.Need, rules Rules, hosts map[string]bool) (places int) {
+	fits := func(n Node) bool {
+		return n.Alive && n.Ready && !n.Cordoned && n.Losses == 0 && Misplaced(n, need, rules) == ""
+	}
+	takers := 0
 	for _, n := range nodes {
-		takes := n.Alive && !n.passedOver(len(nodes)) && !n.Cordoned && n.Losses == 0
+		if fits(n) {
+			takers++
+		}
+	}
+	for _, n := range nodes {
+		takes := n.Alive && !n.Cordoned && n.Losses == 0 && (!n.Unheard || fits(n) && takers == 1)
 		if Misplaced(n, need, rules) == "" && (hosts[n.ID] || takes) {
 			places++
 		}

@@ -37,7 +37,7 @@ func NewLedger() *Ledger {
 	return &Ledger{
 		cluster: cluster{
 			byID: map[string]*site{}, tasks: map[string]*Task{}, given: map[string]string{},
-			classes: map[classKey]*class{}, spreads: map[spreadKey]map[string]int{},
+			classes: map[classKey]*class{}, takers: map[classKey]takers{}, spreads: map[spreadKey]map[string]int{},
 		},
 		nodes: map[string]Node{}, waits: map[string]bool{}, keeps: map[string]bool{},
 	}
@@ -193,6 +193,8 @@ func (l *Ledger) waiting() []Task {
 func (l *Ledger) begin() {
 	l.cluster.homes = l.Homes()
 	clear(l.given)
+	clear(l.takers)
+	l.awaited = slices.ContainsFunc(l.sites, func(s *site) bool { return s.Awaited })
 	l.forget()
 }
 

@@ -19,7 +19,8 @@ type model struct {
 	homes map[string]string
 }
 
-func (m *model) place() map[string]string {
+// settle finds the homes of volumes that tasks have used.
+func (m *model) settle() {
 	slices.SortFunc(m.tasks, func(a, b Task) int { return strings.Compare(a.ID, b.ID) })
 	for _, t := range m.tasks {
 		for _, volume := range t.Volumes {
@@ -28,6 +29,10 @@ func (m *model) place() map[string]string {
 			}
 		}
 	}
+}
+
+func (m *model) place() map[string]string {
+	m.settle()
 	slices.SortFunc(m.tasks, func(a, b Task) int {
 		if at := a.CreatedAt.Compare(b.CreatedAt); at != 0 {
 			return at
@@ -69,7 +74,8 @@ func (m *model) live(node, workload string) (n int) {
 	return n
 }
 
-func (m *model) fits(t Task, n Node) bool {
+// could reports whether a node may take a task, whatever runs there, and also if it is silent.
+func (m *model) could(t Task, n Node) bool {
 	if !suits(t, n) {
 		return false
 	}
@@ -82,6 +88,24 @@ func (m *model) fits(t Task, n Node) bool {
 		if (n.Attributes[each.Attribute] == each.Value) == each.Not {
 			return false
 		}
+	}
+	return true
+}
+
+// silence reports whether a node is kept from a task by its own silence, or by that of another one at which the server
+// has just begun to listen.
+func (m *model) silence(t Task, n Node) bool {
+	for _, other := range m.nodes {
+		if other.ID != n.ID && m.could(t, other) && (n.Unheard || other.Awaited) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *model) fits(t Task, n Node) bool {
+	if !m.could(t, n) || m.silence(t, n) {
+		return false
 	}
 	memory, cpus := t.ReservedMemory, t.ReservedCPUs
 	apart := map[string]int{}

@@ -29,6 +29,9 @@ type cluster struct {
 	given   map[string]string
 	classes map[classKey]*class
 	spreads map[spreadKey]map[string]int
+	// takers are the nodes that could take tasks of a class. awaited is set while a node is.
+	takers  map[classKey]takers
+	awaited bool
 }
 
 // yielding returns a task that a waiting one replaces, or comes after, as far as it holds something.

@@ -28,7 +28,8 @@ func randomNodes(t *rapid.T) []Node {
 			Cordoned:   rapid.IntRange(0, 5).Draw(t, "cordoned") == 0,
 			Attributes: map[string]string{"zone": rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "zone")},
 		}
-		n.Unheard = count > 1 && rapid.IntRange(0, 5).Draw(t, "unheard") == 0
+		n.Unheard = rapid.IntRange(0, 3).Draw(t, "unheard") == 0
+		n.Awaited = n.Unheard && rapid.IntRange(0, 2).Draw(t, "awaited") == 0
 		n.Arch = rapid.SampledFrom([]string{"", "amd64", "amd64", "arm64"}).Draw(t, "arch")
 		if rapid.IntRange(0, 5).Draw(t, "image failed") == 0 {
 			n.FailedImages = map[string]string{"w0": "not found"}
@@ -144,9 +145,9 @@ func TestPlacesOnlyWhereItFits(t *testing.T) {
 	})
 }
 
-// suits checks a node without its ports, in the simplest way.
+// suits checks a node without what runs there, in the simplest way.
 func suits(t Task, n Node) bool {
-	return n.Alive && !n.Unheard && n.Ready && !n.Draining && !n.Cordoned && (t.Need.Containers == "" || n.Runtime != "process") &&
+	return n.Alive && n.Ready && !n.Draining && !n.Cordoned && (t.Need.Containers == "" || n.Runtime != "process") &&
 		(t.Need.Processes == "" || n.Runtime == "process") &&
 		(t.Arch == "" || n.Arch == "" || t.Arch == n.Arch) &&
 		(n.MemoryBytes == 0 || t.MemoryBytes <= n.MemoryBytes) && (n.CPUs == 0 || t.CPUs <= n.CPUs) &&

@@ -95,7 +95,7 @@ func (l *leveling) lets(from *site, t Task) bool {
 func (l *leveling) target(t Task, from *site, better rule) (*site, string) {
 	here, best, why := candidate{from, l.scoreOf(from, t)}, candidate{}, ""
 	for _, s := range l.sites {
-		if s == from {
+		if s == from || s.Unheard { // nothing has to move to where nothing may run
 			continue
 		}
 		next := candidate{s, l.scoreOf(s, t)}

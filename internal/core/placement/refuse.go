@@ -22,7 +22,7 @@ func (c *cluster) refuse(t Task) Refusal {
 }
 
 func (c *cluster) explain(t Task) Refusal {
-	r := Refusal{Task: t.ID, Crowded: c.crowded(t)}
+	r := Refusal{Task: t.ID, Crowded: c.crowded(t), Awaits: c.awaits(t)}
 	switch len(c.sites) {
 	case 0:
 		r.Message, r.Next = "no node has joined yet",

@@ -100,9 +100,10 @@ type Node struct {
 	Ready   bool
 	Message string
 	// Unheard is set while no server hears the node, though it still counts as alive; LastHeard is when one did, if that
-	// is known.
+	// is known. Awaited is set besides while that may only be because its server was started again a moment ago.
 	Unheard   bool
 	LastHeard time.Time
+	Awaited   bool
 	// Cordoned nodes take no more tasks; Draining ones also lose those they have.
 	Cordoned, Draining bool
 	// DiskFull nodes take tasks only if no other node does.
@@ -133,6 +134,8 @@ func (r Refusal) Reason() string {
 		return api.ReasonNoRuntime
 	case r.TooLarge:
 		return api.ReasonTooLarge
+	case r.Awaits:
+		return api.ReasonWaitingForHeartbeat
 	}
 	return api.ReasonNoNode
 }
@@ -147,6 +150,8 @@ type Refusal struct {
 	NoRuntime bool
 	// TooLarge is set if the task asks for more than any node has in all.
 	TooLarge bool
+	// Awaits is set if the task only waits for nodes whose server was started a moment ago: it goes on by itself.
+	Awaits bool
 	// Crowded is set if only the task that it replaces is in the way: it would fit if that were gone.
 	Crowded bool
 }

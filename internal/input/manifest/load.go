@@ -223,7 +223,8 @@ func (r Result) Explain(found []api.FieldError) *Error {
 	for _, fault := range found {
 		plain := Diagnostic{Object: fault.Object, Field: fault.Field, Summary: fault.Detail}
 		for ref, d := range r.drafts {
-			if ref.String() == fault.Object {
+			if fault.In(ref) {
+				fault.Object = ref.String()
 				plain = d.diagnose(fault)
 			}
 		}

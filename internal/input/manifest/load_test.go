@@ -148,6 +148,26 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// TestExplainWhatAServerOfAnEarlierVersionFound: it writes the scope of an object that has none as _.
+func TestExplainWhatAServerOfAnEarlierVersionFound(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "registry.hcl")
+	write(t, file, "registry \"ghcr\" {\n  url = \"https://ghcr.io\"\n  helper = \"gcloud\"\n}\n"+
+		"deployment \"prod\" \"web\" {\n  image = \"nginx\"\n}\n")
+	result, err := Load(Options{Files: []string{file}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, want := range map[string]string{
+		"registry/ghcr": file + ":2:9 registry/ghcr", "registry/_/ghcr": file + ":2:9 registry/ghcr",
+		"registry/prod/ghcr": " registry/prod/ghcr", "deployment/_/web": " deployment/_/web",
+	} {
+		found := result.Explain([]api.FieldError{{Object: address, Field: "url", Detail: "is taken"}}).List[0]
+		if got := strings.TrimSpace(found.Position.String() + " " + found.Object); got != strings.TrimSpace(want) {
+			t.Errorf("a fault in %s is at %q, want %q", address, got, want)
+		}
+	}
+}
+
 func TestLookupDefaultsToTheEnvironment(t *testing.T) {
 	t.Setenv("TEND_TEST_IMAGE", "nginx:9")
 	result, err := Load(Options{Files: []string{"-"}, Format: "hcl",

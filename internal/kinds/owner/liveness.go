@@ -86,7 +86,7 @@ func (l *Liveness) Notice(change view.Change) {
 	defer l.mu.Unlock()
 	l.mark(node, !change.Deleted)
 	if !change.Deleted {
-		if records.HeartbeatOf(change.New).Last.IsZero() { // else the server writes that the node is silent
+		if records.HeartbeatOf(change.New).Beats() { // else the server writes that the node is silent
 			l.written[node] = l.now()
 		}
 		return

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"testing"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/store/records"
@@ -26,5 +27,28 @@ func TestRefusalsReachTheCondition(t *testing.T) {
 	l.settle()
 	if c := l.condition(api.ConditionReady); c.Status != api.ConditionTrue {
 		t.Errorf("the node is back, and %+v", c)
+	}
+}
+
+// TestWaitingForAHeartbeatIsNoTrouble: a server that was just started places nothing for some seconds, and a person has
+// nothing to do.
+func TestWaitingForAHeartbeatIsNoTrouble(t *testing.T) {
+	l := newHarness(t)
+	l.write(func(txn *records.Txn) {
+		before := records.Heartbeat{Server: "s1", Life: epoch}
+		txn.Put(records.ServerKey("s1"), api.ServerPresence{Since: epoch.Add(time.Minute)})
+		txn.Put(records.NodeKey("n2"), api.NodeStatus{ID: "n2", Runtime: "docker", Ready: true})
+		txn.Put(records.AliveKey("n1"), before).Put(records.AliveKey("n2"), before)
+	})
+	l.apply(replicas(2, "web:1"))
+	l.looks()
+	l.runAgent()
+	l.looks()
+	l.place()
+	l.looks()
+	degraded, progressing := l.condition(api.ConditionDegraded), l.condition(api.ConditionProgressing)
+	if degraded.Status != api.ConditionFalse || progressing.Status != api.ConditionTrue ||
+		progressing.Reason != api.ReasonWaitingForHeartbeat {
+		t.Errorf("%+v, %+v", degraded, progressing)
 	}
 }

@@ -35,7 +35,7 @@ var Kinds = slices.Concat([]func() control.Kind{
 // controllers returns the controllers of a term, which commit through a store, in the order they are started.
 func (p *Plane) controllers(commits records.Committer) []control.Controller {
 	deps := control.Deps{
-		Snapshot: p.snapshot, Store: commits, Sealer: p.Sealer, Board: board.New(), Changes: p.Changes, Now: p.Now,
+		Snapshot: p.snapshot, Store: commits, Sealer: p.Sealer, Board: board.NewOf(p.Alone), Changes: p.Changes, Now: p.Now,
 		Logger: p.Logger,
 	}
 	out := []control.Controller{

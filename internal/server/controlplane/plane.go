@@ -37,7 +37,9 @@ type Options struct {
 	// NodeTimeout.
 	NodeGather time.Duration
 	// FormerLeader is owner.Liveness's.
-	FormerLeader      func() time.Time
+	FormerLeader func() time.Time
+	// Alone is when the server was started, if it is alone; zero among several.
+	Alone             time.Time
 	AutoscaleInterval time.Duration
 	// Resync is the time between two pure passes over the view; see reconciler.Options.
 	Resync time.Duration

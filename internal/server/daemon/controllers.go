@@ -24,7 +24,7 @@ func (d *daemon) newPlane() *controlplane.Plane {
 	return controlplane.New(controlplane.Options{
 		View: d.view, Sealer: d.keys, NodeTimeout: d.NodeTimeout, NodeGather: nodeapi.Gather(d.NodeTimeout, d.Heartbeat),
 		AutoscaleInterval: d.AutoscaleInterval, Resync: d.Resync,
-		FormerLeader: d.formerLeader(),
+		FormerLeader: d.formerLeader(), Alone: d.aloneSince(),
 		Effects: controlplane.Effects{
 			Sinks: d.sinks(caller),
 			Call:  caller.Call, Blob: d.readBlob, Load: d.load, Scale: d.autoscale, Sources: d.newSyncer(),

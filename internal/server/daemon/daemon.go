@@ -135,6 +135,7 @@ func (d *daemon) prepareRoot(context.Context) (err error) {
 
 // build creates the parts above the store; nothing runs yet.
 func (d *daemon) build(context.Context) error {
+	d.life = d.Now().UTC()
 	d.metrics = reconciler.NewMetrics(d.Registry)
 	d.Registry.MustRegister(recovery.Metric())
 	d.openView()

@@ -45,6 +45,7 @@ func (d *daemon) buildServer() error {
 		// etcd, the Go runtime and the process are in the library's default registry; Tend's own metrics have one of
 		// their own.
 		View: d.view, Events: d.events, Audit: d.audit, Auditor: d.auditor, Missing: d.missing, Node: d.Node, Full: d.full,
+		Alone:    d.aloneSince(),
 		Registry: d.Registry, Gather: prometheus.DefaultGatherer, Token: token, Version: version.Version,
 		Logger: d.Logger, Tracer: d.Tracer,
 		Decode: manifest.Decode, Nodes: &d.fleet, Blobs: d.files.blobs, MaxBlob: d.Build.MaxTar(), Join: d.joinToken,
@@ -61,7 +62,7 @@ func (d *daemon) buildServer() error {
 
 // newVerbs creates the verbs that write the desired state.
 func (d *daemon) newVerbs() *verbs.Service {
-	environments, nodes := environment.New(d.keys), board.New()
+	environments, nodes := environment.New(d.keys), board.NewOf(d.aloneSince())
 	return verbs.New(verbs.Options{
 		Store: d.store, Leases: d.store, Reader: verbs.FromView{Store: d.store, View: d.view}, Validate: manifest.Validate,
 		Preview: d.preview, Seal: d.keys.Encrypt, Open: d.keys.Decrypt, EnvHash: environments.HashAfter,

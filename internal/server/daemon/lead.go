@@ -15,6 +15,14 @@ import (
 // several reports whether other servers may have the store at the same time.
 func (d *daemon) several() bool { return d.peers != nil || d.external != nil || d.Shared }
 
+// aloneSince returns when this server was started, if it is alone; zero among several.
+func (d *daemon) aloneSince() time.Time {
+	if d.several() {
+		return time.Time{}
+	}
+	return d.life
+}
+
 func (d *daemon) candidate() controlplane.Candidate {
 	return controlplane.Candidate{Store: d.store, Name: d.Name, Alone: d.alone}
 }

@@ -17,7 +17,6 @@ func (d *daemon) newNodes() *local.Service {
 	if d.several() {
 		server = d.Name
 	}
-	d.life = d.Now().UTC()
 	return local.New(local.Options{
 		Store: d.store, View: d.view, Keys: d.keys, Blobs: d.files.open, ImageOf: d.image, FindOn: d.findOn,
 		CallbackPath: d.callbackPath, Own: own, Timeout: d.NodeTimeout, FormerLeader: d.formerLeader(),

@@ -10,14 +10,26 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// TestAServerNamesItselfInHeartbeats: the heartbeats of the nodes that a server hears name it, like its own presence
-// record. So each counts as heard only until this server ends. A server that is alone leaves the name empty.
+// TestAServerNamesItselfInHeartbeats: in those of the nodes that it hears, as it says itself that it runs. So each is
+// heard for as long as this life of the server lasts. A server that is alone has no name for others, and knows its own
+// life.
 func TestAServerNamesItselfInHeartbeats(t *testing.T) {
 	for name, shared := range map[string]bool{"a": true, "": false} {
 		t.Run("as "+name, func(t *testing.T) {
 			m := newMachine(t)
+			var started *daemon
 			start := func() *running {
-				return m.startWith(func(o *Options) { o.Name, o.Shared = "a", shared }).ready()
+				return m.startWith(func(o *Options) {
+					o.Name, o.Shared, o.opened = "a", shared, func(d *daemon) { started = d }
+				}).ready()
+			}
+			hearing := func(beat records.Heartbeat) liveness.Hearing {
+				life := lifeOf(m, name)
+				if !shared {
+					life = started.aloneSince()
+				}
+				h, _ := liveness.HearingOf(liveness.Beat(beat), life)
+				return h
 			}
 			r := start()
 			r.until("the node to send a heartbeat", func() bool {
@@ -28,26 +40,20 @@ func TestAServerNamesItselfInHeartbeats(t *testing.T) {
 			if first.Server != name || first.Last != (time.Time{}) {
 				t.Errorf("%+v, want server %q", first, name)
 			}
-			if shared {
-				r.until("the server to hear its node", func() bool {
-					_, unheard := liveness.Unheard(liveness.Beat(heartbeatOf(m)), lifeOf(m, name))
-					return !unheard
-				})
-			}
+			r.until("the server to hear its node", func() bool { return hearing(heartbeatOf(m)) == liveness.Heard })
 			if err := r.stop(); err != nil {
 				t.Error(err)
 			}
 			left := heartbeatOf(m)
-			if _, unheard := liveness.Unheard(liveness.Beat(left), lifeOf(m, name)); unheard != shared {
-				t.Errorf("its server has ended: unheard is %v", unheard)
+			if shared && hearing(left) != liveness.Unheard {
+				t.Error("a server that has ended passes for one that hears its node")
 			}
 			r = start()
-			if shared {
-				r.until("the next life to announce itself", func() bool { return !lifeOf(m, name).IsZero() })
-				if _, unheard := liveness.Unheard(liveness.Beat(left), lifeOf(m, name)); !unheard {
-					t.Error("a heartbeat of an earlier life passes for one that the server hears")
-				}
+			r.until("the next life to announce itself", func() bool { return !shared || !lifeOf(m, name).IsZero() })
+			if hearing(left) != liveness.Awaited {
+				t.Error("a heartbeat of an earlier life passes for one that the server hears")
 			}
+			r.until("the next life to hear the node", func() bool { return hearing(heartbeatOf(m)) == liveness.Heard })
 		})
 	}
 }

@@ -10,13 +10,18 @@ import (
 // Heartbeat is stored while a node's heartbeat lasts, by the server that hears the node. A value in the format of an
 // older server reads as empty.
 type Heartbeat struct {
-	// Server is the server that hears the node, and Life the time of its start. Both are empty for a server that runs
-	// alone.
+	// Server is the one that hears the node, and Life the time at which that was started. A server that is alone has no
+	// name.
 	Server string    `json:"server,omitempty"`
 	Life   time.Time `json:"life,omitzero"`
 	// Last is the time of the last beat, written once the node has missed two. Writing it is not a beat.
 	Last time.Time `json:"last,omitzero"`
+	// Unheard is set once a server that was started again has got no beat in time. Writing it is not a beat either.
+	Unheard bool `json:"unheard,omitempty"`
 }
+
+// Beats reports whether the node has beaten when the record was written; else it was written of its silence.
+func (h Heartbeat) Beats() bool { return h.Last.IsZero() && !h.Unheard }
 
 // HeartbeatOf reads the value of a heartbeat's key, as a view has it.
 func HeartbeatOf(value any) (out Heartbeat) {

@@ -105,12 +105,12 @@ func TestEveryReasonIsDocumented(t *testing.T) {
 // reasonFolders are the packages whose reasons reach a deployment's conditions or its pods.
 var reasonFolders = []string{
 	"internal/kinds/workload", "internal/control/environment", "internal/core/gate", "internal/core/healing",
-	"internal/core/rollout", "internal/node/agent", "internal/node/agent/builder", "internal/control",
+	"internal/core/rollout", "internal/core/placement", "internal/node/agent", "internal/node/agent/builder", "internal/control",
 	"internal/node/runtime", "internal/node/runtime/docker", "internal/node/runtime/process", "internal/node/runtime/process/shim",
 }
 
-// notReasons are words of the same form that are no reasons: the engine's words in a pull, and operations of a disk.
-var notReasons = []string{"Downloading", "Extracting", "Waiting", "Read", "Write", "Limited"}
+// notReasons are words of that form that are none: what the engine says of a pull, operations of a disk, and units.
+var notReasons = []string{"Downloading", "Extracting", "Waiting", "Read", "Write", "Limited", "Ti", "Gi", "Mi", "Ki"}
 
 var (
 	reasonWord       = regexp.MustCompile(`^[A-Z][A-Za-z]*[a-z][A-Za-z]*$`)

@@ -24,7 +24,6 @@ type archive struct {
 	leases   map[store.LeaseID]string
 	renewed  map[store.LeaseID]time.Time
 	beats    map[string]time.Time // by node: the last heartbeat
-	unheard  map[string]time.Time // by node: the time since which its heartbeat record reports missing beats
 	given    map[string]bool      // runs that were given up with their node, by key
 	runs     int                  // made by hand
 	said     said
@@ -54,7 +53,7 @@ func newArchive(w *World) *archive {
 	return &archive{w: w, tasks: map[string]taskRecord{}, releases: map[string]api.Release{},
 		objects: map[string]identity{}, last: map[api.Ref]time.Time{},
 		nodes: map[string]string{}, leases: map[store.LeaseID]string{}, renewed: map[store.LeaseID]time.Time{},
-		beats: map[string]time.Time{}, unheard: map[string]time.Time{}, given: map[string]bool{},
+		beats: map[string]time.Time{}, given: map[string]bool{},
 		said: said{off: map[string]bool{}, wrong: map[string]time.Time{}}}
 }
 
@@ -85,8 +84,8 @@ func (a *archive) applied(txn store.Txn, revision int64) {
 		case op.Delete:
 		case strings.HasPrefix(op.Key, records.AlivePrefix):
 			node, beat := strings.TrimPrefix(op.Key, records.AlivePrefix), records.HeartbeatOf(op.Value)
-			if a.missed(node, beat); !beat.Last.IsZero() {
-				continue // the heartbeat reports missing beats
+			if !beat.Beats() {
+				continue // it says that beats are missing
 			}
 			a.leases[op.Lease] = node
 			if at := a.renewed[op.Lease]; at.After(a.beats[node]) { // the commit may be late
@@ -272,7 +271,13 @@ func (a *archive) restore(from *archive) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.releases, a.objects = maps.Clone(from.releases), maps.Clone(from.objects)
-	clear(a.unheard) // nodes beat again
+}
+
+// nodeOf returns the node of a task, if it has got one.
+func (a *archive) nodeOf(task string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.nodes[task]
 }
 
 // of returns a task as it was made.

@@ -46,7 +46,7 @@ func (s *said) commit(w *World, txn store.Txn) {
 		var status api.TaskStatus
 		switch {
 		case op.Delete:
-		case answers && !records.HeartbeatOf(op.Value).Last.IsZero(): // it misses beats
+		case answers && !records.HeartbeatOf(op.Value).Beats(): // it misses beats
 		case answers:
 			delete(s.off, node)
 			if at, wrong := s.wrong[node]; wrong && at.IsZero() {

@@ -7,6 +7,7 @@ import (
 
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/records"
 )
 
 // answerTime bounds a call of the store: etcd's own limit for one member.
@@ -22,10 +23,14 @@ type link struct {
 	// number is the server's number, and life counts its starts.
 	number int
 	life   *server
+	// from is the store's revision when the life began, and horizon what it has seen since.
+	from    int64
+	horizon horizon
 }
 
 func (w *World) connect(s *server) store.Store {
 	l := &link{Store: w.store, w: w, life: s}
+	l.from = l.list(records.ClusterKey, 0).Revision
 	if w.shared() {
 		return &severed{link: l, reach: &w.reach}
 	}
@@ -37,7 +42,8 @@ func (l *link) Close() error { return nil }
 
 // Commit implements store.Store, with the weather between.
 func (l *link) Commit(ctx context.Context, txn store.Txn) (int64, error) {
-	l.w.archive.sent(txn)
+	l.placesWell(txn)
+	l.marksWell(txn)
 	fate, stalled, full := l.w.weather.fateOf()
 	switch {
 	case stalled != nil:
@@ -182,6 +188,7 @@ func (l *link) awaitHearing(ctx context.Context) error {
 
 // KeepAlive implements store.Store.
 func (l *link) KeepAlive(ctx context.Context, id store.LeaseID) error {
+	l.renews(id)
 	if err := l.awaitHearing(ctx); err != nil {
 		return err
 	}
@@ -214,6 +221,12 @@ func (l *link) awaitThaw(ctx context.Context) error {
 // Watch implements store.Store, later by the lag.
 func (l *link) Watch(ctx context.Context, prefix string, from int64) store.Watcher {
 	inner := l.Store.Watch(ctx, prefix, from)
+	seen := func(revision int64) {
+		if prefix == "" { // the view's
+			l.horizon.pass(revision)
+		}
+	}
+	seen(from - 1)
 	out := &laggard{Watcher: inner, batches: make(chan store.Batch)}
 	go func() {
 		defer close(out.batches)
@@ -232,6 +245,7 @@ func (l *link) Watch(ctx context.Context, prefix string, from int64) store.Watch
 			}
 			select {
 			case out.batches <- batch:
+				seen(batch.Revision)
 			case <-ctx.Done(): // the inner watch ends too
 			}
 		}

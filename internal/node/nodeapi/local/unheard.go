@@ -14,21 +14,15 @@ import (
 type hearing struct {
 	// by is the connection of the last heartbeat, which may be closed since.
 	by *Control
-	// last is when that came, apart the time since the one before.
-	last  time.Time
-	apart time.Duration
+	// Rhythm says when that came.
+	liveness.Rhythm
 }
 
 // heard takes note of a heartbeat that comes, whatever becomes of it in the store.
 func (s *Service) heard(c *Control) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now, before := time.Now(), s.hears[c.node]
-	next := hearing{by: c, last: now}
-	if before.by != nil {
-		next.apart = now.Sub(before.last)
-	}
-	s.hears[c.node] = next
+	s.hears[c.node] = hearing{by: c, Rhythm: s.hears[c.node].Beat(time.Now())}
 }
 
 // heartbeat is the value of the node's heartbeat; last is set if two beats are missing since.
@@ -44,20 +38,25 @@ const (
 )
 
 // Listen writes into the heartbeat of each node that this server hears when two beats are missing, until ctx ends: new
-// pods then go to other nodes, long before the node counts as lost. After this server itself has stood still it looks
-// once less, because the beats of that time may be waiting.
+// pods then go to other nodes, long before the node counts as lost. So it does, some time after it has begun, with the
+// nodes of its earlier life that it has not heard since. After this server itself has stood still it looks once less,
+// because the beats of that time may be waiting.
 func (s *Service) Listen(ctx context.Context) error {
-	every := max(s.Heartbeat/looksPerBeat, leastLook)
-	ticker := time.NewTicker(every)
+	ticker := time.NewTicker(max(s.Heartbeat/looksPerBeat, leastLook))
 	defer ticker.Stop()
-	for looked := time.Now(); ; looked = time.Now() {
+	began, awaits := time.Now(), true
+	for looked := began; ; looked = time.Now() {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
 		}
-		if time.Since(looked) < s.Heartbeat {
-			s.listen(ctx)
+		if time.Since(looked) >= s.Heartbeat {
+			continue
+		}
+		s.listen(ctx)
+		if awaits && time.Since(began) >= s.grace() {
+			awaits = !s.giveUp(ctx)
 		}
 	}
 }
@@ -68,7 +67,7 @@ func (s *Service) listen(ctx context.Context) {
 			continue
 		}
 		within, cancel := context.WithTimeout(ctx, s.Heartbeat)
-		if !each.by.miss(within, each.last) {
+		if !each.by.miss(within, each.Last) {
 			s.forget(each)
 		}
 		cancel()
@@ -80,8 +79,7 @@ func (s *Service) silent() (out []hearing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for node, each := range s.hears {
-		patience := liveness.Patience(s.Heartbeat, each.apart, s.Lease/nodeapi.Beats)
-		if node != s.Own && time.Since(each.last) >= patience {
+		if node != s.Own && time.Since(each.Last) >= each.Patience(s.Heartbeat, s.Lease/nodeapi.Beats) {
 			out = append(out, each)
 		}
 	}

@@ -123,7 +123,7 @@ func TestTheNextBeatIsHeard(t *testing.T) {
 			listening(t, 1, func(l *listeners) {
 				c := l.at[0].Node("n1")
 				l.beat(c)
-				l.pass(12)
+				l.pass(18)
 				l.store.refuses = refuses
 				for range 6 {
 					l.beat(c)
@@ -181,7 +181,7 @@ func TestAnotherServerHearsItUnseen(t *testing.T) {
 		blind := New(Options{Store: l.store, View: view.New(l.store, view.Options{}), Lease: 25 * time.Second})
 		l.beat(blind.Node("n1"))
 		c := l.at[0].Node("n1")
-		for range 3 {
+		for range 4 {
 			l.pass(5)
 			l.beat(c)
 		}
@@ -214,6 +214,10 @@ func TestABeatWhileAnotherNodeIsWritten(t *testing.T) {
 				l.beat(l.at[0].Node(node))
 			}
 		}
+		for range 2 {
+			beat()
+			l.pass(5)
+		}
 		beat()
 		l.store.takes.Store(int64(time.Second / 2))
 		l.pass(10.2) // what the first one misses is being written
@@ -236,12 +240,11 @@ func TestABeatWhileAnotherNodeIsWritten(t *testing.T) {
 	})
 }
 
-// TestANodeThatBeatsSeldom: its own flags say so, and the server's say otherwise. Two of its own beats count.
+// TestANodeThatBeatsSeldom: its own flags say so, and the server's say otherwise. Two of its own beats count, from its
+// first one on.
 func TestANodeThatBeatsSeldom(t *testing.T) {
 	listening(t, 1, func(l *listeners) {
 		c := l.at[0].Node("n1")
-		l.beat(c)
-		l.pass(5)
 		l.beat(c)
 		before := l.revision()
 		for range 6 {
