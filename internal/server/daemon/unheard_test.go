@@ -10,9 +10,8 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// TestAServerNamesItselfInHeartbeats: in those of the nodes that it hears, as it says itself that it runs. So each is
-// heard for as long as this life of the server lasts. A server that is alone has no name for others, and knows its own
-// life.
+// TestAServerNamesItselfInHeartbeats: the heartbeats of the nodes that a server hears name it and its life, like its
+// own presence record. So each counts as heard only until this life ends. A server that is alone leaves the name empty.
 func TestAServerNamesItselfInHeartbeats(t *testing.T) {
 	for name, shared := range map[string]bool{"a": true, "": false} {
 		t.Run("as "+name, func(t *testing.T) {

@@ -10,8 +10,7 @@ import (
 // Heartbeat is stored while a node's heartbeat lasts, by the server that hears the node. A value in the format of an
 // older server reads as empty.
 type Heartbeat struct {
-	// Server is the one that hears the node, and Life the time at which that was started. A server that is alone has no
-	// name.
+	// Server is the server that hears the node, and Life the time of its start. A server that runs alone has no name.
 	Server string    `json:"server,omitempty"`
 	Life   time.Time `json:"life,omitzero"`
 	// Last is the time of the last beat, written once the node has missed two. Writing it is not a beat.

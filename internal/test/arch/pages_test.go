@@ -109,7 +109,7 @@ var reasonFolders = []string{
 	"internal/node/runtime", "internal/node/runtime/docker", "internal/node/runtime/process", "internal/node/runtime/process/shim",
 }
 
-// notReasons are words of that form that are none: what the engine says of a pull, operations of a disk, and units.
+// notReasons are words of the same form that are no reasons: the engine's words in a pull, operations of a disk, units.
 var notReasons = []string{"Downloading", "Extracting", "Waiting", "Read", "Write", "Limited", "Ti", "Gi", "Mi", "Ki"}
 
 var (
