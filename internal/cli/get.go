@@ -72,6 +72,9 @@ func (a *app) get(ctx context.Context, c *client.Client, q query, args []string)
 	case err == nil && len(args) == 1:
 		return a.getKinds(ctx, c, q, storedAs(kind))
 	case err != nil && !strings.ContainsAny(args[0], "/."):
+		if here := familiarNoun(args[0]); here != "" {
+			return errors.New(here)
+		}
 		if next := misread(ctx, c, address{name: args[0]}); next != "" {
 			return fmt.Errorf("%w\n  %s", err, next)
 		}

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,10 +23,13 @@ func missing(ctx context.Context, c *client.Client, wanted address) *missingErro
 	return &missingError{what: wanted.String(), meant: meantBy(ctx, c, wanted)}
 }
 
-// misread returns the next step if a bare word is not the name of an object, but a scope.
+// misread returns the next step if a bare word is not the name of an object, but a scope, or a word of another tool.
 func misread(ctx context.Context, c *client.Client, wanted address) string {
 	if wanted.kind != "" || wanted.scope != "" || wanted.pod != "" {
 		return ""
+	}
+	if here := familiarNoun(wanted.name); here != "" {
+		return here
 	}
 	for _, ref := range objectsThere(ctx, c) {
 		if ref.Scope == wanted.name {
@@ -92,6 +96,9 @@ func kindWords() []string {
 
 // tooMuch refuses arguments behind an address. What was taken for a bare name may have been meant as a kind.
 func (a address) tooMuch(cmd string, rest []string) error {
+	if here := familiarNoun(a.name); len(rest) > 0 && a.kind == "" && a.scope == "" && here != "" {
+		return errors.New(here)
+	}
 	if near := suggest.Nearest(a.name, kindWords()); len(rest) > 0 && a.kind == "" && a.scope == "" && near != "" {
 		return fmt.Errorf("unknown kind %q%s", a.name, suggest.Behind(near))
 	}
@@ -103,6 +110,8 @@ type unknownCommandError struct {
 	text string
 	// meant is the command that was probably meant; empty if none is near.
 	meant string
+	// familiar is set if the word is one of another tool: text says all.
+	familiar bool
 }
 
 func (e *unknownCommandError) Error() string { return e.text }
@@ -132,6 +141,9 @@ func unknownSubcommand(parent *cobra.Command, word string) *unknownCommandError 
 			names = append(names, command.Name())
 			words = append(append(words, command.Name()), command.Aliases...)
 		}
+	}
+	if here := familiar(word); here != "" && !parent.HasParent() {
+		return &unknownCommandError{text: here, familiar: true}
 	}
 	e := &unknownCommandError{meant: cmp.Or(suggest.Nearest(word, words), nested(parent, word))}
 	e.text = fmt.Sprintf("unknown command %q%s\n  `tend --help` lists the commands", word, suggest.Behind(e.meant))

@@ -23,13 +23,13 @@ func (a *app) restoreCommand() *cobra.Command {
 			"Where neither --root nor TEND_ROOT names the root, it says which one it would make, and asks: without a terminal it wants --yes.",
 		Example: "  tend restore tend.tar.zst.age --root /var/lib/tend\n  tend restore tend.age --identity key.txt --root /var/lib/tend --force",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.confirmRoot(o, cmd.Flags().Changed("root"), yes); err != nil {
-				return err
-			}
 			in, done, err := with.open(cmd.Context(), a, args[0])
 			defer done()
 			if err != nil {
 				return aboutFile(args[0], err)
+			}
+			if err := a.confirmRoot(o, cmd.Flags().Changed("root"), yes); err != nil {
+				return err
 			}
 			o.Logger = slog.New(logHandler("text", slog.LevelError))
 			result, err := restore.Restore(cmd.Context(), in, o)
