@@ -203,7 +203,9 @@ func (a *app) getPods(ctx context.Context, c *client.Client, q query, args []str
 			return err
 		}
 		l := podListing(pods.Items, time.Now())
-		l.value, l.empty = pods, "no pods"
+		if l.value, l.empty = pods, "no pods"; len(pods.Items) == 0 {
+			l.empty += scopeHint(ctx, c, q.scope)
+		}
 		return l.write(a.streams, a.output)
 	}
 	if isPodWord(args[0]) {

@@ -20,7 +20,17 @@ func missing(ctx context.Context, c *client.Client, wanted address) *missingErro
 	if next := misread(ctx, c, wanted); next != "" {
 		return &missingError{what: wanted.String(), next: next}
 	}
-	return &missingError{what: wanted.String(), meant: meantBy(ctx, c, wanted)}
+	e := &missingError{what: wanted.String(), meant: meantBy(ctx, c, wanted)}
+	if e.meant == "" && wanted.scope != "" && wanted.name != "" && wasThere(ctx, c, wanted) {
+		e.next = "it was deleted: `tend history " + wanted.String() + "` tells its life"
+	}
+	return e
+}
+
+// wasThere reports whether the log of events knows an object.
+func wasThere(ctx context.Context, c *client.Client, wanted address) bool {
+	page, err := c.ListEvents(ctx, client.EventOptions{Kind: wanted.kind, Scope: wanted.scope, Name: wanted.name, Last: true, Limit: 1})
+	return err == nil && len(page.Events) > 0
 }
 
 // misread returns the next step if a bare word is not the name of an object, but a scope, or a word of another tool.
@@ -63,26 +73,6 @@ func objectsThere(ctx context.Context, c *client.Client) []api.Ref {
 		}
 	}
 	return refs
-}
-
-// scopeHint says, behind a message, that a scope has no objects; empty if it has, or if none is asked for.
-func scopeHint(ctx context.Context, c *client.Client, scope string) string {
-	if near := nearScope(ctx, c, scope); near != "" {
-		return "; there is nothing in " + scope + suggest.Behind(near)
-	}
-	return ""
-}
-
-// nearScope returns the scope with objects that was probably meant; empty if the scope has objects, or none is near.
-func nearScope(ctx context.Context, c *client.Client, scope string) string {
-	var scopes []string
-	for _, ref := range objectsThere(ctx, c) {
-		if ref.Scope == scope {
-			return ""
-		}
-		scopes = append(scopes, ref.Scope)
-	}
-	return suggest.Nearest(scope, scopes)
 }
 
 // kindWords are the words for kinds that commands take.
