@@ -83,7 +83,8 @@ func neverThere(ctx context.Context, c *client.Client, asked client.EventOptions
 	if asked.Name == "" || asked.Kind == api.KindNode { // a node needs no object
 		return nil
 	}
-	whole := client.EventOptions{Kind: asked.Kind, Scope: asked.Scope, Name: asked.Name, Audit: asked.Audit, Last: true, Limit: 1}
+	whole := client.EventOptions{Kind: asked.Kind, Scope: asked.Scope, Name: asked.Name, Audit: asked.Audit,
+		Last: true, Limit: 1}
 	if page, err := c.ListEvents(ctx, whole); err != nil || len(page.Events) > 0 {
 		return err
 	}

@@ -29,7 +29,8 @@ func missing(ctx context.Context, c *client.Client, wanted address) *missingErro
 
 // wasThere reports whether the log of events knows an object.
 func wasThere(ctx context.Context, c *client.Client, wanted address) bool {
-	page, err := c.ListEvents(ctx, client.EventOptions{Kind: wanted.kind, Scope: wanted.scope, Name: wanted.name, Last: true, Limit: 1})
+	page, err := c.ListEvents(ctx, client.EventOptions{Kind: wanted.kind, Scope: wanted.scope, Name: wanted.name,
+		Last: true, Limit: 1})
 	return err == nil && len(page.Events) > 0
 }
 

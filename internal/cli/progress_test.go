@@ -74,7 +74,7 @@ func TestEachFactOnce(t *testing.T) {
 		"pods that end": {"the last line says that it is done", false, []change{
 			{api.OutcomePending, "Progressing", "2 of 3"}, {api.OutcomePending, api.ReasonConverged, done},
 			{api.OutcomeConverged, api.ReasonConverged, done}}, "2 of 3|" + done},
-		"same words": {"another reason is no other fact", false, []change{
+		"same words": {"another reason alone says nothing new", false, []change{
 			{api.OutcomePending, "Progressing", "2 of 3"}, {api.OutcomePending, "Waiting", "2 of 3"}}, "2 of 3"},
 		"served, answered": {"its URL is printed on stdout", true, []change{
 			{api.OutcomeConverged, api.ReasonServed, served}}, ""},

@@ -11,8 +11,7 @@ import (
 )
 
 // scopeHint says, behind a message, that a scope has no objects, and which scopes there are; empty if it has, or if
-// none is asked for. A listing of such a scope is no error: a scope begins with its first object, and ends with its
-// last.
+// none is asked for. Listing such a scope succeeds: a scope begins with its first object, and ends with its last.
 func scopeHint(ctx context.Context, c *client.Client, scope string) string {
 	scopes := scopesThere(ctx, c)
 	if scope == "" || slices.Contains(scopes, scope) {
