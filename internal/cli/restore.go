@@ -54,8 +54,8 @@ func (a *app) restoreCommand() *cobra.Command {
 	return command
 }
 
-// confirmRoot asks before a restore to a root that is not named: a backup that is only to be read must not land where the
-// machine's own server starts. What such a root holds is never moved aside.
+// confirmRoot asks before a restore to a root that is not named: a backup that is only to be read must not land where
+// the machine's own server starts. What such a root holds is never moved aside.
 func (a *app) confirmRoot(o restore.Options, named, yes bool) error {
 	switch {
 	case named || os.Getenv("TEND_ROOT") != "":

@@ -1,7 +1,9 @@
 package verbs
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"tend.dev/tend/api"
@@ -62,7 +64,7 @@ func claimVolumes(ref api.Ref, claims []api.VolumeClaim, ordinal int) []string {
 }
 
 // keptVolumes returns the volumes that stay when an object is deleted: those of every ordinal that is wanted or has a
-// task.
+// task, and those that an ordinal left behind when the object was scaled down.
 func keptVolumes(snap records.Snapshot, object api.Object) []string {
 	if object.Kind != api.KindStatefulSet {
 		return nil
@@ -81,5 +83,19 @@ func keptVolumes(snap records.Snapshot, object api.Object) []string {
 	for n := range ordinals {
 		out = append(out, claimVolumes(object.Ref(), spec.VolumeClaims, n)...)
 	}
+	return append(out, leftVolumes(snap, object.Ref(), spec, ordinals)...)
+}
+
+// leftVolumes returns the volumes of ordinals from one on that have their data on some node.
+func leftVolumes(snap records.Snapshot, ref api.Ref, spec api.StatefulSetSpec, from int) []string {
+	var out []string
+	for volume := range snap.Homes() {
+		cut := strings.LastIndexByte(volume, '-')
+		n, err := strconv.Atoi(volume[cut+1:])
+		if err == nil && n >= from && slices.Contains(claimVolumes(ref, spec.VolumeClaims, n), volume) {
+			out = append(out, volume)
+		}
+	}
+	slices.Sort(out)
 	return out
 }
