@@ -16,7 +16,9 @@ import (
 var digests = pattern.Lazy(`(sha256:[0-9a-f]{12})[0-9a-f]{52}\b`)
 
 // briefDigests returns a JSON value with its digests as short as the engine shows them.
-func briefDigests(value json.RawMessage) string { return digests().ReplaceAllString(string(value), "$1") }
+func briefDigests(value json.RawMessage) string {
+	return digests().ReplaceAllString(string(value), "$1")
+}
 
 // changedWords finds OLD → NEW in a text.
 var changedWords = pattern.Lazy(`(\S+) → (\S+?)(,?(?:\s|$))`)

@@ -1,12 +1,11 @@
 package verbs
 
 import (
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/volumes"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -73,29 +72,24 @@ func keptVolumes(snap records.Snapshot, object api.Object) []string {
 	if err != nil {
 		return nil // it goes all the same
 	}
-	ordinals := spec.ReplicaCount()
-	for _, task := range snap.TasksOf(object.Ref()) {
-		if n, ok := task.Value.Ordinal(); ok {
-			ordinals = max(ordinals, n+1)
-		}
-	}
 	var out []string
-	for n := range ordinals {
+	from := ordinals(snap, object.Ref(), spec)
+	for n := range from {
 		out = append(out, claimVolumes(object.Ref(), spec.VolumeClaims, n)...)
 	}
-	return append(out, leftVolumes(snap, object.Ref(), spec, ordinals)...)
+	for _, left := range volumes.Left(snap.Homes(), object.Ref(), spec.VolumeClaims, from) {
+		out = append(out, left.Volume)
+	}
+	return out
 }
 
-// leftVolumes returns the volumes of ordinals from one on that have their data on some node.
-func leftVolumes(snap records.Snapshot, ref api.Ref, spec api.StatefulSetSpec, from int) []string {
-	var out []string
-	for volume := range snap.Homes() {
-		cut := strings.LastIndexByte(volume, '-')
-		n, err := strconv.Atoi(volume[cut+1:])
-		if err == nil && n >= from && slices.Contains(claimVolumes(ref, spec.VolumeClaims, n), volume) {
-			out = append(out, volume)
+// ordinals returns how many ordinals are wanted or have a task, counted from 0 to the last.
+func ordinals(snap records.Snapshot, ref api.Ref, spec api.StatefulSetSpec) int {
+	count := spec.ReplicaCount()
+	for _, task := range snap.TasksOf(ref) {
+		if n, ok := task.Value.Ordinal(); ok {
+			count = max(count, n+1)
 		}
 	}
-	slices.Sort(out)
-	return out
+	return count
 }
