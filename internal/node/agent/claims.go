@@ -109,8 +109,8 @@ func (a *Agent) ensureClaims(ctx context.Context, task api.Task, release node.Re
 }
 
 // wipe removes the volumes of an ordinal that a person asked to recreate, or to delete with its volumes, and those of
-// the ordinals in WipeSlots. Nothing else in Tend removes a volume. It runs after the container is removed and before the
-// task is forgotten, so that after a crash in between it runs again.
+// the ordinals in WipeSlots. Nothing else in Tend removes a volume. It runs after the container is removed and before
+// the task is forgotten, so that after a crash in between it runs again.
 func (a *Agent) wipe(ctx context.Context, task api.Task) error {
 	release, err := a.releases.of(ctx, task)
 	if err != nil {
