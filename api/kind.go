@@ -55,7 +55,7 @@ type KindInfo struct {
 	// Private: no value of its fields is shown where changes are.
 	Private bool
 	// Later is the message of an apply that only stores the object, such as "registered". If it is empty, the apply waits
-	// for the object.
+	// for the object. Of a kind with runs, an apply waits until one could begin.
 	Later string
 	// Delivered: its objects are sent to the Kubernetes cluster that their spec names, and their state comes from there.
 	Delivered bool

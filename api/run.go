@@ -48,9 +48,11 @@ type Run struct {
 	// Attempts are its tasks, oldest first.
 	Attempts []RunAttempt `json:"attempts,omitempty"`
 	// ExitCode is the last attempt's.
-	ExitCode   *int      `json:"exitCode,omitempty"`
-	Reason     string    `json:"reason,omitempty"`
-	Message    string    `json:"message,omitempty"`
+	ExitCode *int   `json:"exitCode,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+	Message  string `json:"message,omitempty"`
+	// Next is the step that helps a run that could not begin, if it is known.
+	Next       string    `json:"next,omitempty"`
 	StartedAt  time.Time `json:"startedAt,omitzero"`
 	FinishedAt time.Time `json:"finishedAt,omitzero"`
 	// LastLog holds the last lines of an attempt that failed, at most 20.

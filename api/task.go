@@ -106,6 +106,9 @@ type Task struct {
 	// With Wipe the agent removes the volumes of the ordinal's claims once the container is gone, before it forgets
 	// the task.
 	Wipe bool `json:"wipe,omitempty"`
+	// WipeSlots are further ordinals whose volumes go with them, joined by commas: the statefulset was scaled down, and no
+	// task of theirs is left to remove what lies on this node.
+	WipeSlots string `json:"wipeSlots,omitempty"`
 	// Leftover is set on an ended task that nothing waits for: its node didn't answer when its ordinal was given to
 	// another task, or its object was deleted. It is kept until the node has removed its container.
 	Leftover bool `json:"leftover,omitempty"`

@@ -197,7 +197,8 @@ func (a *app) applied(
 	for _, object := range result.Objects {
 		if object.Ref.Kind.HasController() { // the other kinds take effect once they are stored
 			waits = append(waits, wait{Awaited: api.Awaited{Ref: object.Ref, Revision: object.Revision,
-				Generation: object.Generation, Built: object.Build != ""}, build: object.Build})
+				Generation: object.Generation, Built: object.Build != ""}, build: object.Build,
+				answered: object.Ref.Kind == api.KindIngress})
 		}
 	}
 	for _, ref := range result.Pruned {

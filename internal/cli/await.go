@@ -16,12 +16,19 @@ type wait struct {
 	api.Awaited
 	// build is the build of the object's image; empty if the image is declared.
 	build string
+	// answered: the command prints on stdout where an ingress is served, so the progress doesn't say so too.
+	answered bool
 }
 
 // seen is a write with what has become of it.
 type seen struct {
 	wait
 	api.Outcome
+}
+
+// answeredBelow reports whether the command's own line says what became of the object.
+func (s seen) answeredBelow() bool {
+	return s.answered && s.State == api.OutcomeConverged && s.Reason == api.ReasonServed
 }
 
 // await asks for the outcomes until each write has one. The server may go away and come back in between.

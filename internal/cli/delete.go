@@ -154,7 +154,7 @@ func deleted(ctx context.Context, c *client.Client, wanted address) ([]api.Ref, 
 }
 
 // reportLeft prints what a deletion removes besides the object, and what it leaves.
-func (a *app) reportLeft(result api.DeleteResult) {
+func (a *app) reportLeft(result api.DeleteResult, with client.DeleteOptions) {
 	if a.output == "name" {
 		return
 	}
@@ -165,6 +165,9 @@ func (a *app) reportLeft(result api.DeleteResult) {
 		if len(part.names) > 0 {
 			fmt.Fprintf(a.err, "%s: %s\n", part.what, strings.Join(part.names, " "))
 		}
+	}
+	if with.Volumes && len(result.Volumes) > 0 {
+		fmt.Fprintln(a.err, "  no pod is left to remove those that stay: `docker volume rm` does, on the node that has them")
 	}
 }
 
@@ -197,7 +200,7 @@ func (a *app) deleteAll(ctx context.Context, c *client.Client, ask deletion, ref
 		waits = append(waits, wait{Awaited: api.Awaited{Ref: ref, Revision: result.Revision, Gone: true}})
 		if !a.structured() {
 			_ = a.say(nil, ref.String(), fmt.Sprintf("%s deleting", ref))
-			a.reportLeft(result)
+			a.reportLeft(result, ask.with)
 		}
 	}
 	if a.structured() {

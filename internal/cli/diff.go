@@ -148,19 +148,19 @@ func (a *app) printChanges(p paint, object api.ObjectResult) {
 	for _, change := range object.Changes {
 		switch {
 		case change.Old == nil:
-			fmt.Fprintln(a.out, p.green(fmt.Sprintf("    + %s: %s", change.Path, change.New)))
+			fmt.Fprintln(a.out, p.green(fmt.Sprintf("    + %s: %s", change.Path, briefDigests(change.New))))
 		case change.New == nil:
-			fmt.Fprintln(a.out, p.red(fmt.Sprintf("    - %s: %s", change.Path, change.Old)))
+			fmt.Fprintln(a.out, p.red(fmt.Sprintf("    - %s: %s", change.Path, briefDigests(change.Old))))
 		default:
-			fmt.Fprintln(a.out, p.yellow(fmt.Sprintf("    ~ %s: %s -> %s", change.Path, change.Old, change.New)))
+			fmt.Fprintln(a.out, p.yellow(fmt.Sprintf("    ~ %s: %s -> %s", change.Path, briefDigests(change.Old), briefDigests(change.New))))
 		}
 	}
 	for _, kept := range object.Kept {
-		fmt.Fprintf(a.out, "    = %s: %s (%s set it at %s; it stays)\n", kept.Path, cut(string(kept.Value), 60), kept.Manager,
+		fmt.Fprintf(a.out, "    = %s: %s (%s set it at %s; it stays)\n", kept.Path, cut(briefDigests(kept.Value), 60), kept.Manager,
 			kept.At.UTC().Format(time.RFC3339))
 	}
 	for _, c := range object.Conflicts {
-		fmt.Fprintln(a.out, p.red(fmt.Sprintf("    ! %s: %s set it to %s at %s", c.Path, c.Manager, cut(string(c.Value), 60),
+		fmt.Fprintln(a.out, p.red(fmt.Sprintf("    ! %s: %s set it to %s at %s", c.Path, c.Manager, cut(briefDigests(c.Value), 60),
 			c.At.UTC().Format(time.RFC3339))))
 	}
 }

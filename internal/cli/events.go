@@ -160,8 +160,13 @@ func (a *app) showEvents(
 	}
 	l := list(all.Events, time.Now())
 	l.value = all
-	if len(all.Events) == 0 && opts.Name != "" && !a.structured() {
-		l.empty += suggest.Behind(meantBy(ctx, c, address{kind: opts.Kind, scope: opts.Scope, name: opts.Name}))
+	if len(all.Events) == 0 {
+		if err := neverThere(ctx, c, opts); err != nil {
+			return err
+		}
+		if opts.Name == "" {
+			l.empty += scopeHint(ctx, c, opts.Scope)
+		}
 	}
 	return l.write(a.streams, a.output)
 }

@@ -21,8 +21,9 @@ func (a *app) execCommand() *cobra.Command {
 	)
 	command := &cobra.Command{
 		Use:   "exec [FLAGS] POD | [KIND] SCOPE/NAME [--] COMMAND [ARG...]",
-		Short: "run a command in a pod (of an object: in its newest ready one); exits with the command's code",
-		Long: "Run a command in a pod; of an object, in its newest ready one. Flags go before the pod.\n\n" +
+		Short: "run a command in a pod, or in one of an object; exits with the command's code",
+		Long: "Run a command in a pod; of an object, in its newest ready one; of a statefulset, in its lowest ordinal that runs.\n" +
+			"Where several run, stderr says which one it is. Flags go before the pod.\n\n" +
 			"Exit status: the command's own; 126 or 127 where it could not be run, 1 where the pod could not be reached.",
 		Example: "  tend exec prod/web -- ls /\n  tend exec prod-web.1a2b3c4d sh\n  tend exec -e LEVEL=debug -u 1000 prod/web -- printenv\n" +
 			"  tend exec prod/db -- psql < dump.sql",
@@ -34,7 +35,7 @@ func (a *app) execCommand() *cobra.Command {
 		if request.Command, err = commandOf(wanted, rest); err != nil {
 			return err
 		}
-		pod, err := bestPod(ctx, c, wanted)
+		pod, err := a.podToEnter(ctx, c, wanted)
 		if err != nil {
 			return err
 		}

@@ -72,6 +72,9 @@ func (a *app) get(ctx context.Context, c *client.Client, q query, args []string)
 	case err == nil && len(args) == 1:
 		return a.getKinds(ctx, c, q, storedAs(kind))
 	case err != nil && !strings.ContainsAny(args[0], "/."):
+		if here := familiarNoun(args[0]); here != "" {
+			return errors.New(here)
+		}
 		if next := misread(ctx, c, address{name: args[0]}); next != "" {
 			return fmt.Errorf("%w\n  %s", err, next)
 		}
@@ -200,7 +203,9 @@ func (a *app) getPods(ctx context.Context, c *client.Client, q query, args []str
 			return err
 		}
 		l := podListing(pods.Items, time.Now())
-		l.value, l.empty = pods, "no pods"
+		if l.value, l.empty = pods, "no pods"; len(pods.Items) == 0 {
+			l.empty += scopeHint(ctx, c, q.scope)
+		}
 		return l.write(a.streams, a.output)
 	}
 	if isPodWord(args[0]) {

@@ -56,7 +56,7 @@ func objectListing(objects []api.Object, now time.Time) listing {
 	if len(objects) > 0 {
 		t = tableOf(objects[0].Kind)
 	}
-	l := listing{header: append([]string{"OBJECT"}, t.header...), wideHeader: slices.Clone(t.wide), narrow: t.narrow}
+	l := listing{header: append([]string{"NAME"}, t.header...), wideHeader: slices.Clone(t.wide), narrow: t.narrow}
 	l.narrow.squeeze = []string{"STATE"}
 	for _, object := range objects {
 		l.names = append(l.names, object.Ref().String())

@@ -13,7 +13,6 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
 	"tend.dev/tend/internal/core/change"
-	"tend.dev/tend/internal/core/suggest"
 )
 
 func (a *app) historyCommand() *cobra.Command {
@@ -51,13 +50,49 @@ func (a *app) historyCommand() *cobra.Command {
 				return &classError{class: named.name, labs: labs}
 			}
 		}
-		l := historyListing(change.History(events), time.Now())
-		if len(events) == 0 && !a.structured() {
-			l.empty += suggest.Behind(meantBy(ctx, c, address{kind: opts.Kind, scope: opts.Scope, name: opts.Name}))
+		if len(events) == 0 {
+			if err := neverThere(ctx, c, opts); err != nil {
+				return err
+			}
 		}
-		return l.write(a.streams, a.output)
+		if by := deletionOf(events); by.ID != "" {
+			fmt.Fprintf(a.err, "note: there is no %s any more: it was deleted at %s\n", eventData(by).Ref(),
+				by.Time.UTC().Format(time.RFC3339))
+		}
+		return historyListing(change.History(events), time.Now()).write(a.streams, a.output)
 	})
 	return command
+}
+
+// deletionOf returns the event by which an object ceased to be; the zero event if it is there.
+func deletionOf(events []api.Event) (last api.Event) {
+	for _, e := range events {
+		switch actionOf(e, eventData(e)) {
+		case api.EventDeleted:
+			last = e
+		case api.EventCreated:
+			last = api.Event{}
+		}
+	}
+	return last
+}
+
+// neverThere returns an error if the object whose events were asked for doesn't exist, and the log has no event of it:
+// a name that was typed wrong. Of one that was deleted the log knows, for as long as it is kept.
+func neverThere(ctx context.Context, c *client.Client, asked client.EventOptions) error {
+	if asked.Name == "" || asked.Kind == api.KindNode { // a node needs no object
+		return nil
+	}
+	whole := client.EventOptions{Kind: asked.Kind, Scope: asked.Scope, Name: asked.Name, Audit: asked.Audit,
+		Last: true, Limit: 1}
+	if page, err := c.ListEvents(ctx, whole); err != nil || len(page.Events) > 0 {
+		return err
+	}
+	wanted := address{kind: asked.Kind, scope: asked.Scope, name: asked.Name}
+	if found, err := candidates(ctx, c, wanted); err != nil || len(found) > 0 {
+		return err
+	}
+	return unlessClass(ctx, c, wanted, missing(ctx, c, wanted))
 }
 
 // ofOneKind returns the events of the one kind that they are about: of a name that several kinds have, of what runs.

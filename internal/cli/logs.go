@@ -128,7 +128,7 @@ func (l logging) options(now time.Time, screen bool) (client.LogsOptions, error)
 	if tail := l.lines(screen); tail != "all" && tail != "" {
 		n, err := strconv.Atoi(tail)
 		if err != nil || n < 0 {
-			return opts, fmt.Errorf("--tail %q: want a number of lines, or all", l.tail)
+			return opts, fmt.Errorf("--tail %q: want a number of lines, or all (a scope is the first part of a name, SCOPE/NAME)", l.tail)
 		}
 		opts.Tail = &n
 	}

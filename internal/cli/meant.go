@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,13 +20,27 @@ func missing(ctx context.Context, c *client.Client, wanted address) *missingErro
 	if next := misread(ctx, c, wanted); next != "" {
 		return &missingError{what: wanted.String(), next: next}
 	}
-	return &missingError{what: wanted.String(), meant: meantBy(ctx, c, wanted)}
+	e := &missingError{what: wanted.String(), meant: meantBy(ctx, c, wanted)}
+	if e.meant == "" && wanted.scope != "" && wanted.name != "" && wasThere(ctx, c, wanted) {
+		e.next = "it was deleted: `tend history " + wanted.String() + "` tells its life"
+	}
+	return e
 }
 
-// misread returns the next step if a bare word is not the name of an object, but a scope.
+// wasThere reports whether the log of events knows an object.
+func wasThere(ctx context.Context, c *client.Client, wanted address) bool {
+	page, err := c.ListEvents(ctx, client.EventOptions{Kind: wanted.kind, Scope: wanted.scope, Name: wanted.name,
+		Last: true, Limit: 1})
+	return err == nil && len(page.Events) > 0
+}
+
+// misread returns the next step if a bare word is not the name of an object, but a scope, or a word of another tool.
 func misread(ctx context.Context, c *client.Client, wanted address) string {
 	if wanted.kind != "" || wanted.scope != "" || wanted.pod != "" {
 		return ""
+	}
+	if here := familiarNoun(wanted.name); here != "" {
+		return here
 	}
 	for _, ref := range objectsThere(ctx, c) {
 		if ref.Scope == wanted.name {
@@ -61,26 +76,6 @@ func objectsThere(ctx context.Context, c *client.Client) []api.Ref {
 	return refs
 }
 
-// scopeHint says, behind a message, that a scope has no objects; empty if it has, or if none is asked for.
-func scopeHint(ctx context.Context, c *client.Client, scope string) string {
-	if near := nearScope(ctx, c, scope); near != "" {
-		return "; there is nothing in " + scope + suggest.Behind(near)
-	}
-	return ""
-}
-
-// nearScope returns the scope with objects that was probably meant; empty if the scope has objects, or none is near.
-func nearScope(ctx context.Context, c *client.Client, scope string) string {
-	var scopes []string
-	for _, ref := range objectsThere(ctx, c) {
-		if ref.Scope == scope {
-			return ""
-		}
-		scopes = append(scopes, ref.Scope)
-	}
-	return suggest.Nearest(scope, scopes)
-}
-
 // kindWords are the words for kinds that commands take.
 func kindWords() []string {
 	words := []string{"pods", "nodes"}
@@ -92,6 +87,9 @@ func kindWords() []string {
 
 // tooMuch refuses arguments behind an address. What was taken for a bare name may have been meant as a kind.
 func (a address) tooMuch(cmd string, rest []string) error {
+	if here := familiarNoun(a.name); len(rest) > 0 && a.kind == "" && a.scope == "" && here != "" {
+		return errors.New(here)
+	}
 	if near := suggest.Nearest(a.name, kindWords()); len(rest) > 0 && a.kind == "" && a.scope == "" && near != "" {
 		return fmt.Errorf("unknown kind %q%s", a.name, suggest.Behind(near))
 	}
@@ -103,6 +101,8 @@ type unknownCommandError struct {
 	text string
 	// meant is the command that was probably meant; empty if none is near.
 	meant string
+	// familiar is set if the word is one of another tool: text says all.
+	familiar bool
 }
 
 func (e *unknownCommandError) Error() string { return e.text }
@@ -132,6 +132,9 @@ func unknownSubcommand(parent *cobra.Command, word string) *unknownCommandError 
 			names = append(names, command.Name())
 			words = append(append(words, command.Name()), command.Aliases...)
 		}
+	}
+	if here := familiar(word); here != "" && !parent.HasParent() {
+		return &unknownCommandError{text: here, familiar: true}
 	}
 	e := &unknownCommandError{meant: cmp.Or(suggest.Nearest(word, words), nested(parent, word))}
 	e.text = fmt.Sprintf("unknown command %q%s\n  `tend --help` lists the commands", word, suggest.Behind(e.meant))

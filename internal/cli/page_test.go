@@ -221,9 +221,9 @@ func wideTables() []wideTable {
 	history := wideTable{name: "history", listing: historyListing(change.History(longEvents()[:3]), now),
 		always: []string{"CHANGE", "OUTCOME"}}
 	return []wideTable{
-		{name: "get", listing: objectListing(longObjects(), now), always: []string{"OBJECT", "READY", "STATE"}},
-		{name: "get ingresses", listing: objectListing(longIngresses(), now), always: []string{"OBJECT", "STATE"}},
-		{name: "get cronjobs", listing: objectListing(longCronJobs(), now), always: []string{"OBJECT", "STATE"}},
+		{name: "get", listing: objectListing(longObjects(), now), always: []string{"NAME", "READY", "STATE"}},
+		{name: "get ingresses", listing: objectListing(longIngresses(), now), always: []string{"NAME", "STATE"}},
+		{name: "get cronjobs", listing: objectListing(longCronJobs(), now), always: []string{"NAME", "STATE"}},
 		pods, described, events, own,
 		{name: "describe, events", listing: briefEvents(longEvents()[:3], now), section: "Events", always: []string{"WHAT"}},
 		history,

@@ -97,7 +97,7 @@ func (a *app) callPlugin(ctx context.Context, c *client.Client, args []string, u
 	listed, err := c.Plugins(ctx)
 	var away *client.UnreachableError
 	switch {
-	case errors.As(err, &away) && unknown.meant != "": // most likely no plugin is meant
+	case errors.As(err, &away) && (unknown.meant != "" || unknown.familiar): // most likely no plugin is meant
 		return unknown
 	case errors.As(err, &away):
 		return errors.Join(unknown, err)
@@ -113,6 +113,8 @@ func (a *app) callPlugin(ctx context.Context, c *client.Client, args []string, u
 		at = slices.IndexFunc(listed.Items, func(p api.Plugin) bool { return slices.Contains(p.Aliases, args[0]) })
 	}
 	switch {
+	case at < 0 && unknown.familiar:
+		return unknown
 	case at < 0:
 		var names []string
 		for _, p := range listed.Items {

@@ -69,7 +69,8 @@ func without(args []string, words ...string) []string {
 	return slices.DeleteFunc(args, func(arg string) bool { return slices.Contains(words, arg) })
 }
 
-// hintsOfFlags maps flags of the predecessor to what replaces them here: by command (empty is any) and flag.
+// hintsOfFlags maps flags of the predecessor, docker and kubectl to what replaces them here: by command (empty is any)
+// and flag.
 var hintsOfFlags = []struct{ command, flag, hint string }{
 	{"logs", "-s", "logs shows one object at a time: `tend get -s SCOPE` lists those of a scope"},
 	{"logs", "--scope", "logs shows one object at a time: `tend get -s SCOPE` lists those of a scope"},
@@ -78,9 +79,22 @@ var hintsOfFlags = []struct{ command, flag, hint string }{
 		"values are shown one by one: `tend config list SCOPE/NAME`, then `tend config get SCOPE/NAME KEY`"},
 	{"describe", "--show-env",
 		"values are shown one by one: `tend config list SCOPE/NAME`, then `tend config get SCOPE/NAME KEY`"},
+	{"", "-n", scopeInName}, {"", "--namespace", scopeInName},
+	{"", "--all-namespaces", "all scopes are listed unless -s names one"},
+	{"scale", "--replicas", "the number comes last: `tend scale SCOPE/NAME REPLICAS`"},
+	{"exec", "-c", "a pod is one container"}, {"exec", "--container", "a pod is one container"},
+	{"apply", "-d", "--no-wait returns once it is stored"}, {"apply", "--detach", "--no-wait returns once it is stored"},
+	{"apply", "--build", "what has a `build` block is built where its source has changed; --force builds it again"},
+	{"apply", "--force-recreate", "`tend restart SCOPE/NAME` replaces the pods"},
+	{"apply", "--remove-orphans", "--prune deletes what the same files declared before"},
+	{"delete", "-v", "--volumes removes the volumes of statefulsets too"},
+	{"", "-q", "-o name prints names alone"}, {"", "--quiet", "-o name prints names alone"},
+	{"ps", "-a", "pods that ended are listed as long as they are kept"},
 	{"", "-r", "there are no remotes: name the server with --server ssh://user@host, or once with TEND_SERVER"},
 	{"", "--remote", "there are no remotes: name the server with --server ssh://user@host, or once with TEND_SERVER"},
 }
+
+const scopeInName = "a scope is the first part of a name, SCOPE/NAME; `tend get -s SCOPE` lists one"
 
 // remoteCommand replaces the predecessor's remotes.
 func (a *app) remoteCommand() *cobra.Command {

@@ -35,7 +35,7 @@ func (a *app) newProgress(waits []wait) progress {
 
 func newLines(out io.Writer) *lines {
 	return &lines{
-		out: plain{out}, said: map[api.Ref]string{}, pods: map[[2]string]printed{},
+		out: plain{out}, said: map[api.Ref]string{}, text: map[api.Ref]string{}, pods: map[[2]string]printed{},
 		times: map[line]int{}, most: map[line]int{}, closed: map[api.Ref]bool{},
 	}
 }
@@ -49,10 +49,10 @@ func (silent) away(string)   {}
 // lines prints a line whenever the state of a slot, or what its object waits for, changes.
 type lines struct {
 	out plain
-	// said is the last reason printed for each object, pods the last state printed for each pod: a task's id with its
-	// name, because the pods of an ordinal share one.
-	said map[api.Ref]string
-	pods map[[2]string]printed
+	// said is the last reason printed for each object, text the last line, and pods the last state printed for each pod:
+	// a task's id with its name, because the pods of an ordinal share one.
+	said, text map[api.Ref]string
+	pods       map[[2]string]printed
 	// times counts the lines that say the same of the same object, most is the highest number of pods that a release
 	// had at once, and closed are the objects whose repeats are left out.
 	times, most map[line]int
@@ -168,14 +168,24 @@ func (l *lines) printObject(s seen) {
 		return
 	}
 	l.said[s.Ref] = key
-	if s.State == api.OutcomeConverged || s.State == api.OutcomePending && s.Reason != "Unseen" {
-		head, _, _ := strings.Cut(s.Message, "\n")
-		if s.State == api.OutcomePending && !l.fresh(s, "", head) {
-			return
-		}
-		l.out.printf("%s: %s\n", s.Ref, head)
-		if s.State == api.OutcomePending && s.Next != "" {
-			l.out.printf("  Next: %s\n", s.Next)
-		}
+	head, _, _ := strings.Cut(s.Message, "\n")
+	if l.saidElsewhere(s, head) || s.State == api.OutcomePending && !l.fresh(s, "", head) {
+		return
 	}
+	l.text[s.Ref] = head
+	l.out.printf("%s: %s\n", s.Ref, head)
+	if s.State == api.OutcomePending && s.Next != "" {
+		l.out.printf("  Next: %s\n", s.Next)
+	}
+}
+
+// saidElsewhere reports whether another line says the same of an object: one that was printed or, at the end, will be.
+func (l *lines) saidElsewhere(s seen, head string) bool {
+	switch s.State {
+	case api.OutcomePending: // where it is as declared and only pods end, the last line says it
+		return s.Reason == "Unseen" || s.Reason == api.ReasonConverged || head == l.text[s.Ref]
+	case api.OutcomeConverged: // of what is only stored, the answer above says it
+		return s.answeredBelow() || head == l.text[s.Ref] || s.Reason == "Registered" && l.text[s.Ref] == ""
+	}
+	return true // the verdict
 }

@@ -96,6 +96,8 @@ func (b *block) rows(s seen) []string {
 	head, _, _ := strings.Cut(s.Message, "\n")
 	rows := []string{fmt.Sprintf("%s %s  %s", b.mark(s.State), s.Ref, printable(head, ""))}
 	switch {
+	case s.answeredBelow():
+		return []string{fmt.Sprintf("%s %s", b.mark(s.State), s.Ref)}
 	case s.State == api.OutcomeConverged:
 		return rows
 	case s.State != api.OutcomePending:

@@ -57,6 +57,51 @@ deployment/prod/web: 1 of 1 replicas run v2
 	}
 }
 
+// TestEachFactOnce: what one line says of an object, no other line says again, in a pipe or on a terminal.
+func TestEachFactOnce(t *testing.T) {
+	const done = "3 of 3 replicas run v2"
+	served := "http://web.example.org is served by 2 of 2 pods of web"
+	type change struct {
+		state           api.OutcomeState
+		reason, message string
+	}
+	for name, tc := range map[string]struct {
+		reason   string
+		answered bool
+		changes  []change
+		want     string
+	}{
+		"pods that end": {"the last line says that it is done", false, []change{
+			{api.OutcomePending, "Progressing", "2 of 3"}, {api.OutcomePending, api.ReasonConverged, done},
+			{api.OutcomeConverged, api.ReasonConverged, done}}, "2 of 3|" + done},
+		"same words": {"another reason alone says nothing new", false, []change{
+			{api.OutcomePending, "Progressing", "2 of 3"}, {api.OutcomePending, "Waiting", "2 of 3"}}, "2 of 3"},
+		"served, answered": {"its URL is printed on stdout", true, []change{
+			{api.OutcomeConverged, api.ReasonServed, served}}, ""},
+		"served": {"a verb prints no URL", false, []change{{api.OutcomeConverged, api.ReasonServed, served}}, served},
+		"held, answered": {"no URL is printed for it", true, []change{
+			{api.OutcomeConverged, api.ReasonPaused, "requests wait"}}, "requests wait"},
+		"stored": {"`created` says it", false, []change{{api.OutcomeConverged, "Registered", "registered"}}, ""},
+		"stored, after a wait": {"that it is over", false, []change{{api.OutcomePending, "PullingImage", "pulling"},
+			{api.OutcomeConverged, "Registered", "registered"}}, "pulling|registered"},
+	} {
+		var out strings.Builder
+		l := newLines(&out)
+		for _, c := range tc.changes {
+			all := outcomeOf(c.state, c.reason, c.message)
+			all[0].answered = tc.answered
+			l.update(all)
+			if rows := (&block{out: &out}).rows(all[0]); tc.want == "" && tc.answered && strings.Contains(rows[0], c.message) {
+				t.Errorf("%s: %s: the block says %q", name, tc.reason, rows)
+			}
+		}
+		got := strings.ReplaceAll(strings.TrimSuffix(out.String(), "\n"), "\n", "|")
+		if got = strings.ReplaceAll(got, asked.Ref.String()+": ", ""); got != tc.want {
+			t.Errorf("%s: %s: it says %q, want %q", name, tc.reason, got, tc.want)
+		}
+	}
+}
+
 // TestLinesEnd: what is tried again for days takes a bounded number of lines, and those of many pods are all there.
 func TestLinesEnd(t *testing.T) {
 	var out strings.Builder

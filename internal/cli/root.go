@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tend.dev/tend/internal/core/suggest"
 	"tend.dev/tend/internal/platform/version"
 )
 
@@ -36,10 +37,15 @@ func newRoot(s streams) *cobra.Command {
 			"  tend get                      # list objects\n" +
 			"  tend logs prod/web -f         # its output\n" +
 			"  tend describe prod/web        # why it is as it is",
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		Version:           version.Version,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return a.checkOutput() },
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       version.Version,
+		PersistentPreRunE: func(command *cobra.Command, args []string) error {
+			if err := a.checkOutput(); err != nil {
+				return err
+			}
+			return a.familiarKind(command, args)
+		},
 	}
 	root.SetIn(s.in)
 	root.SetOut(s.out)
@@ -93,10 +99,17 @@ func (a *app) addCommands(root *cobra.Command) {
 
 // checkOutput refuses an unknown -o before anything is done.
 func (a *app) checkOutput() error {
-	if a.output == "" || slices.Contains(formats, a.output) {
-		return nil
+	if a.output == "yml" {
+		a.output = "yaml"
 	}
-	return fmt.Errorf("unknown output %q: want one of %s", a.output, strings.Join(formats, ", "))
+	switch {
+	case a.output == "" || slices.Contains(formats, a.output):
+		return nil
+	case strings.HasPrefix(a.output, "jsonpath") || strings.HasPrefix(a.output, "go-template"):
+		return fmt.Errorf("unknown output %q: `-o json | jq FILTER` chooses fields", a.output)
+	}
+	return fmt.Errorf("unknown output %q: want one of %s%s", a.output, strings.Join(formats, ", "),
+		suggest.Behind(suggest.Nearest(a.output, formats)))
 }
 
 // structured reports whether the output is for a program, so that stdout must have nothing else.

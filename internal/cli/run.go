@@ -162,8 +162,8 @@ func runStep(run api.Run) string {
 		return "raise `timeout`, or make it quicker"
 	case run.Reason == "OOMKilled":
 		return "raise resources.limits.memory"
-	case len(run.Attempts) == 0: // it never began: the object's status says why
-		return "tend describe " + objectWords(run.Owner())
+	case len(run.Attempts) == 0: // it never began
+		return cmp.Or(run.Next, "tend describe "+objectWords(run.Owner()))
 	}
 	return "correct it and run it again"
 }

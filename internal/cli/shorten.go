@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 	"unicode"
@@ -10,6 +11,14 @@ import (
 
 	"tend.dev/tend/api/pattern"
 )
+
+// digests finds the digests within a text, with the part that is enough for people.
+var digests = pattern.Lazy(`(sha256:[0-9a-f]{12})[0-9a-f]{52}\b`)
+
+// briefDigests returns a JSON value with its digests as short as the engine shows them.
+func briefDigests(value json.RawMessage) string {
+	return digests().ReplaceAllString(string(value), "$1")
+}
 
 // changedWords finds OLD → NEW in a text.
 var changedWords = pattern.Lazy(`(\S+) → (\S+?)(,?(?:\s|$))`)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -90,7 +91,8 @@ func (a *app) bucketValue(ctx context.Context) func(scope, name, key string) (st
 		defer c.Close()
 		value, err := c.ConfigValue(ctx, scope, name, key)
 		switch {
-		case client.IsNotFound(err):
+		case client.IsNotFound(err), client.StatusOf(err) == http.StatusBadRequest,
+			client.StatusOf(err) == http.StatusUnprocessableEntity: // the check of the manifest says it with its place
 			return "", false, nil
 		case err != nil:
 			return "", false, fmt.Errorf("look for ${%s} in the bucket of %s: %w", key, strings.Trim(scope+"/"+name, "/"), err)

@@ -10,6 +10,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
+	"tend.dev/tend/internal/core/volumes"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -102,8 +103,9 @@ func prepareDelete(snap records.Snapshot, target Target, opts DeleteOptions, now
 	return decided, decided.prune(snap, *object.Value, opts)
 }
 
-// removeVolumes marks the volumes of an object's pods for removal with them. Those of ordinals without a pod, or
-// whose node is off, stay, because no agent would remove them.
+// removeVolumes marks the volumes of an object's pods for removal with them, and those that ordinals of before a scale
+// down left on the nodes of these pods. Those of other ordinals without a pod, or whose node is off, stay, because no
+// agent would remove them.
 func (d *deleteDecision) removeVolumes(
 	snap records.Snapshot, object records.Read[api.Object],
 ) records.Read[api.Object] {
@@ -114,9 +116,17 @@ func (d *deleteDecision) removeVolumes(
 	if err != nil {
 		return object
 	}
+	acting := map[string]bool{} // nodes with a task that is removed with its volumes
 	for _, task := range snap.TasksOf(object.Value.Ref()) {
 		if n, ok := task.Value.Ordinal(); ok && task.Value.Node != "" && !isOff(snap, *task.Value) {
 			d.result.RemovedVolumes = append(d.result.RemovedVolumes, volumesOfTask(snap, *task.Value, spec, n)...)
+			acting[task.Value.Node] = true
+		}
+	}
+	ref := object.Value.Ref()
+	for _, left := range volumes.Left(snap.Homes(), ref, spec.VolumeClaims, ordinals(snap, ref, spec)) {
+		if acting[left.Node] {
+			d.result.RemovedVolumes = append(d.result.RemovedVolumes, left.Volume)
 		}
 	}
 	slices.Sort(d.result.RemovedVolumes)

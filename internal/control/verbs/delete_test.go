@@ -64,12 +64,18 @@ func TestDeleteWithVolumes(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(statefulSet(`{"image":"db:1","replicas":3,"volume_claims":[{"name":"data","mount_path":"/data"}]}`))
 	w.fills("1", nil)
+	node := w.snapshot().Task("task-1").Value.Node
+	for _, volume := range []string{"tend-prod-db-data-1", "tend-prod-db-data-7", // scaled down
+		"tend-prod-db-logs-7", "tend-prod-db-data-x", "tend-prod-dbs-data-7"} { // another's
+		w.put(records.HomeKey(volume), node)
+	}
+	w.put(records.HomeKey("tend-prod-db-data-10"), "other")
 	w.fills("2", func(t *api.Task) { t.Node = "off" })
 	w.put(records.TaskStatusKey("task-2"),
 		api.TaskStatus{ID: "task-2", Node: "off", State: api.TaskFailed, Reason: api.ReasonNodeDown})
 	got, err := w.service.DeleteWith(t.Context(), TargetOf(dbRef), DeleteOptions{Volumes: true})
-	if err != nil || !slices.Equal(got.RemovedVolumes, []string{"tend-prod-db-data-1"}) ||
-		!slices.Equal(got.Volumes, []string{"tend-prod-db-data-0", "tend-prod-db-data-2"}) {
+	if err != nil || !slices.Equal(got.RemovedVolumes, []string{"tend-prod-db-data-1", "tend-prod-db-data-7"}) ||
+		!slices.Equal(got.Volumes, []string{"tend-prod-db-data-0", "tend-prod-db-data-2", "tend-prod-db-data-10"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if object := w.snapshot().Object(dbRef).Value; object.Metadata.Stamps[api.StampWipe] == "" ||

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/volumes"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -62,7 +63,7 @@ func claimVolumes(ref api.Ref, claims []api.VolumeClaim, ordinal int) []string {
 }
 
 // keptVolumes returns the volumes that stay when an object is deleted: those of every ordinal that is wanted or has a
-// task.
+// task, and those that an ordinal left behind when the object was scaled down.
 func keptVolumes(snap records.Snapshot, object api.Object) []string {
 	if object.Kind != api.KindStatefulSet {
 		return nil
@@ -71,15 +72,24 @@ func keptVolumes(snap records.Snapshot, object api.Object) []string {
 	if err != nil {
 		return nil // it goes all the same
 	}
-	ordinals := spec.ReplicaCount()
-	for _, task := range snap.TasksOf(object.Ref()) {
-		if n, ok := task.Value.Ordinal(); ok {
-			ordinals = max(ordinals, n+1)
-		}
-	}
 	var out []string
-	for n := range ordinals {
+	from := ordinals(snap, object.Ref(), spec)
+	for n := range from {
 		out = append(out, claimVolumes(object.Ref(), spec.VolumeClaims, n)...)
 	}
+	for _, left := range volumes.Left(snap.Homes(), object.Ref(), spec.VolumeClaims, from) {
+		out = append(out, left.Volume)
+	}
 	return out
+}
+
+// ordinals returns how many ordinals are wanted or have a task, counted from 0 to the last.
+func ordinals(snap records.Snapshot, ref api.Ref, spec api.StatefulSetSpec) int {
+	count := spec.ReplicaCount()
+	for _, task := range snap.TasksOf(ref) {
+		if n, ok := task.Value.Ordinal(); ok {
+			count = max(count, n+1)
+		}
+	}
+	return count
 }

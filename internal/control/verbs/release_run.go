@@ -30,7 +30,7 @@ func (s *Service) prepareReleaseRun(
 	}
 	ref := object.Value.Ref()
 	if !ref.Kind.HasSlots() {
-		return nil, invalid("name a deployment or a statefulset", "%s has no release command", ref)
+		return nil, invalid(nameOne(api.Kind.HasSlots), "%s has no release command", ref)
 	}
 	if repeated := repeatedRun(ctx, snap, ref); repeated != nil {
 		return repeated, nil

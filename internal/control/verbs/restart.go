@@ -36,7 +36,7 @@ var _ = Declare(verb.Verb{
 // replaced; until then the serving pods stay as they are.
 func (s *Service) Restart(ctx context.Context, target Target, actor string) (api.VerbResult, error) {
 	return s.verb(ctx, "restart", FieldManager{Actor: actor}, func(snap records.Snapshot) (*verbDecision, error) {
-		object, err := target.findSlotted(snap, "restarted")
+		object, err := target.findSlotted(snap, "restarted", api.Kind.HasSlots)
 		if err != nil {
 			return nil, err
 		}

@@ -50,6 +50,9 @@ func (s *Service) Rollback(ctx context.Context, target Target, opts RollbackOpti
 	return decided.result, nil
 }
 
+// returns reports whether objects of a kind can return to an earlier release.
+func returns(kind api.Kind) bool { return kind.HasSlots() || kind.HasVersions() }
+
 func (s *Service) prepareRollback(
 	ctx context.Context, snap records.Snapshot, target Target, opts RollbackOptions,
 ) (*verbDecision, error) {
@@ -60,8 +63,7 @@ func (s *Service) prepareRollback(
 	case object.Value.Kind.HasVersions():
 		return s.prepareReturn(ctx, snap, object, opts)
 	case !object.Value.Kind.HasSlots():
-		return nil, invalid("name a deployment, a statefulset or an application instance", "%s can't be rolled back",
-			object.Value.Ref())
+		return nil, invalid(nameOne(returns), "%s can't be rolled back", object.Value.Ref())
 	}
 	release, err := rollbackTarget(snap, object.Value.Ref(), opts.Release)
 	if err != nil {

@@ -136,7 +136,7 @@ func TestRollbackOfAnInstanceRefused(t *testing.T) {
 	_, err := w.service.Rollback(deployer, TargetOf(cloud), RollbackOptions{Release: "v2"})
 	wantReason(t, err, Forbidden)
 	_, err = w.service.Rollback(t.Context(), TargetOf(clusterObject("east").Ref()), RollbackOptions{})
-	if refused := wantReason(t, err, Invalid); !strings.Contains(refused.Next, "application instance") {
+	if refused := wantReason(t, err, Invalid); !strings.Contains(refused.Next, "applicationinstance") {
 		t.Errorf("of a cluster: %+v", refused)
 	}
 }

@@ -65,8 +65,8 @@ func rolledBack(ref api.Ref, _ rollbackInput, result api.VerbResult) string {
 			result.Release, since))
 	}
 	if !result.DryRun {
-		lines = append(lines, "  the manifest file still has what you return from: correct it before the next",
-			"  apply; tend diff shows what that would change")
+		lines = append(lines, "  the manifest file still has what you return from: correct it before the next apply; "+
+			"`tend diff` shows what that would change")
 	}
 	return strings.Join(lines, "\n")
 }

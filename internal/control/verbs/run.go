@@ -49,7 +49,7 @@ func (s *Service) prepareRun(
 	}
 	ref := object.Value.Ref()
 	if !ref.Kind.HasRuns() {
-		return nil, invalid("name a job or a cron job; `tend exec` runs a command in a pod", "%s can't be run", ref)
+		return nil, invalid(nameOne(api.Kind.HasRuns)+"; `tend exec` runs a command in a pod", "%s can't be run", ref)
 	}
 	if repeated := repeatedRun(ctx, snap, ref); repeated != nil {
 		return repeated, nil

@@ -74,7 +74,7 @@ func (s *Service) Scale(ctx context.Context, target Target, replicas int, by Fie
 func (s *Service) prepareScale(
 	snap records.Snapshot, target Target, replicas int, by FieldManager,
 ) (*verbDecision, error) {
-	object, err := target.findSlotted(snap, "scaled")
+	object, err := target.findSlotted(snap, "scaled", api.Kind.HasSlots)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package verbs
 import (
 	"context"
 	"maps"
+	"strings"
 	"time"
 
 	"tend.dev/tend/api"
@@ -93,11 +94,33 @@ func (s *Service) checkWrite(snap records.Snapshot, next api.Object) error {
 	return found.err(found.headline(next.Ref().String()))
 }
 
-// findSlotted finds a live object that has slots and releases; done is the verb for the error about other kinds.
-func (t Target) findSlotted(snap records.Snapshot, done string) (records.Read[api.Object], error) {
+// findSlotted finds a live object that has slots and releases; done is the verb for the error about other kinds, and of
+// tells of which kinds an object could be.
+func (t Target) findSlotted(
+	snap records.Snapshot, done string, of func(api.Kind) bool,
+) (records.Read[api.Object], error) {
 	object, err := t.findLive(snap)
 	if err == nil && !object.Value.Kind.HasSlots() {
-		return object, invalid("name a deployment or a statefulset", "%s can't be %s", object.Value.Ref(), done)
+		return object, invalid(nameOne(of), "%s can't be %s", object.Value.Ref(), done)
 	}
 	return object, err
+}
+
+// nameOne is the next step where an object of another kind is named: the kinds that are as asked, by their table.
+func nameOne(of func(api.Kind) bool) string {
+	var words []string
+	for _, kind := range api.KindsThat(of) {
+		switch {
+		case !kind.Stored():
+		case strings.ContainsRune("aeiou", rune(kind[0])):
+			words = append(words, "an "+string(kind))
+		default:
+			words = append(words, "a "+string(kind))
+		}
+	}
+	last := len(words) - 1
+	if last < 1 {
+		return "name " + strings.Join(words, "")
+	}
+	return "name " + strings.Join(words[:last], ", ") + " or " + words[last]
 }

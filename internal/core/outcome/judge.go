@@ -33,6 +33,9 @@ func judge(w api.Awaited, object api.Object, status api.WorkloadStatus) judged {
 	}
 	c := conditionsOf(status)
 	later := object.Kind.Info().Later
+	if object.Kind.HasRuns() && (runsItself(object) || !holds(c.ready)) {
+		later = "" // it runs now, or a run that is asked for couldn't begin
+	}
 	switch {
 	case w.Gone && !object.Metadata.Deleting() && object.Metadata.Revision >= w.Revision:
 		s.State, s.Reason, s.Message = api.OutcomeConverged, "Gone", "deleted, and created again by another command"
@@ -44,7 +47,7 @@ func judge(w api.Awaited, object api.Object, status api.WorkloadStatus) judged {
 		s.State, s.Reason, s.Message = api.OutcomeConverged, "Stored", "stored"
 	case c.ready.Type == "" || status.ObservedRevision < w.Revision:
 		s.Reason, s.Message = "Unseen", "waiting for the server to begin"
-	case later != "" && !w.Built && !runsItself(object):
+	case later != "" && !w.Built:
 		s.State, s.Reason, s.Message = api.OutcomeConverged, "Registered", later
 	default:
 		s.judgeSeen(object, status, c)

@@ -36,6 +36,11 @@ func TestJudgeRun(t *testing.T) {
 	}{
 		"asked": {"a job that runs when asked to is only stored", object(`{}`), failed, api.OutcomeConverged,
 			"registered", 0},
+		"asked, image": {"no run could begin yet", object(`{}`), statusOf(10, api.Condition{Status: api.ConditionFalse},
+			under("PullingImage")), api.OutcomePending, "PullingImage", 0},
+		"asked, no image": {"no run could begin", object(`{}`),
+			degraded(statusOf(10, api.Condition{Status: api.ConditionFalse, Reason: "ImageNotFound",
+				Message: "no such image"}, complete)), api.OutcomeFailed, "no such image", 0},
 		"image": {"its image is looked for", itself, statusOf(10, api.Condition{Status: api.ConditionFalse},
 			under("PullingImage")), api.OutcomePending, "PullingImage", 0},
 		"asked for": {"a cause is given once, in the other condition", itself,
@@ -55,6 +60,12 @@ func TestJudgeRun(t *testing.T) {
 		if got.State != tc.want || !strings.Contains(got.Message, tc.message) || len(got.needs) != tc.needs {
 			t.Errorf("%s: %s: outcome %s, %q, needs %v", name, tc.reason, got.State, got.Message, got.needs)
 		}
+	}
+	cluster := migrate
+	cluster.Kind = api.KindCluster
+	if got := judge(cluster, api.Object{Kind: api.KindCluster, Metadata: api.Metadata{Revision: 10}}, statusOf(10,
+		api.Condition{Status: api.ConditionFalse}, complete)); got.State != api.OutcomeConverged {
+		t.Errorf("a cluster is declared before its operator connects: outcome %s", got.State)
 	}
 	stepped := judge(migrate, itself, failed)
 	stepped.explain()

@@ -47,12 +47,13 @@ type Action struct {
 	Attempt   int
 	Release   string
 	Exclusive bool
-	// State, ExitCode, Reason and Message are the outcome that FinishRun and CorrectRun record; Reason also goes with
-	// StopAttempt and MarkMissed. At is when the corrected run ended.
+	// State, ExitCode, Reason, Message and Next are the outcome that FinishRun and CorrectRun record; Reason also goes
+	// with StopAttempt and MarkMissed. At is when the corrected run ended.
 	State    api.RunState
 	ExitCode *int
 	Reason   string
 	Message  string
+	Next     string
 	At       time.Time
 	// Count is the number of due times that MarkMissed counts.
 	Count int

@@ -80,7 +80,7 @@ func (p *planner) stopAll(r *run, why string) {
 func (p *planner) first(r *run) {
 	switch {
 	case p.Refused != nil && !p.Refused.At.Before(r.CreatedAt):
-		p.finish(r, api.RunFailed, nil, p.Refused.Reason, p.Refused.Message)
+		p.refuse(r)
 	case (p.Held != "" || p.Release == "") && p.overtaken(r):
 		p.finish(r, api.RunReplaced, nil, api.ReasonReplaced, "a newer due time came before it could begin")
 	case p.Held != "":

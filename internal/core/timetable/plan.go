@@ -83,9 +83,20 @@ func (p *planner) look(at time.Time) {
 
 // finish ends a run.
 func (p *planner) finish(r *run, state api.RunState, code *int, reason, message string) {
+	p.end(r, Action{State: state, ExitCode: code, Reason: reason, Message: message})
+}
+
+// end ends a run with the outcome that an action names.
+func (p *planner) end(r *run, a Action) {
 	r.ended = true
-	r.State, r.FinishedAt = state, p.now
-	p.do(Action{Verb: FinishRun, Run: r.ID, State: state, ExitCode: code, Reason: reason, Message: message})
+	r.State, r.FinishedAt = a.State, p.now
+	a.Verb, a.Run = FinishRun, r.ID
+	p.do(a)
+}
+
+// refuse ends a run that can't begin.
+func (p *planner) refuse(r *run) {
+	p.end(r, Action{State: api.RunFailed, Reason: p.Refused.Reason, Message: p.Refused.Message, Next: p.Refused.Next})
 }
 
 // exclusive reports whether two runs must not run at once.

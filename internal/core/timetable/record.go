@@ -66,6 +66,7 @@ func Finish(run api.Run, a Action, now time.Time) api.Run {
 		return run
 	}
 	run.State, run.ExitCode, run.Reason, run.Message, run.FinishedAt = a.State, a.ExitCode, a.Reason, a.Message, now
+	run.Next = a.Next
 	if a.State == api.RunSucceeded {
 		run.LastLog = nil
 	}
@@ -78,6 +79,7 @@ func Correct(run api.Run, a Action) api.Run {
 		return run
 	}
 	run.State, run.ExitCode, run.Reason, run.Message, run.FinishedAt = a.State, a.ExitCode, a.Reason, a.Message, a.At
+	run.Next = a.Next
 	if a.State == api.RunSucceeded {
 		run.LastLog = nil
 	}

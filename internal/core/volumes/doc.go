@@ -10,5 +10,6 @@
 // and resolves links, so that every volume and folder has one name. A folder inside another one counts as a different
 // folder.
 //
-// Pods of one object may share a volume. Several warns if that is likely a mistake.
+// Pods of one object may share a volume. Several warns if that is likely a mistake. Left finds the volumes that the
+// ordinals of a statefulset have left.
 package volumes

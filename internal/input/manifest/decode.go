@@ -68,7 +68,7 @@ func (d *decoder) value(n *node, t reflect.Type, path string) any {
 
 func (d *decoder) list(n *node, t reflect.Type, path string) any {
 	if n.kind != listNode {
-		d.fail(n.at, path, "write [ … ]", "is a list, not %s", n.kind)
+		d.fail(n.at, path, asList(path), "is a list, not %s", n.kind)
 		return nil
 	}
 	out := make([]any, 0, len(n.items))
@@ -88,8 +88,11 @@ func (d *decoder) list(n *node, t reflect.Type, path string) any {
 func (d *decoder) dictionary(n *node, t reflect.Type, path string) map[string]any {
 	if n.kind != objectNode || n.block {
 		next := ""
-		if n.block {
+		switch {
+		case n.block:
 			next = fmt.Sprintf("write %s = { … }", path)
+		case d.native:
+			next = "write { KEY = \"VALUE\" }"
 		}
 		d.fail(n.at, path, next, "is a table of keys and values, not %s", kindOf(n))
 		return nil

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-
-	"tend.dev/tend/internal/core/suggest"
 )
 
 // structure decodes the fields of one api struct.
@@ -94,12 +92,6 @@ func (d *decoder) labels(n *node, known []property, path string, out map[string]
 	}
 }
 
-// elsewhere are fields as Kubernetes, Compose or Nomad call them.
-var elsewhere = map[string]string{
-	"requests": "reservations", "environment": "env", "count": "replicas", "instances": "replicas", "args": "command",
-	"containerPort": "port",
-}
-
 func (d *decoder) unknown(f field, known []property, path string) {
 	if d.faults.full() {
 		return
@@ -117,14 +109,7 @@ func (d *decoder) unknown(f field, known []property, path string) {
 			what = "block"
 		}
 	}
-	next := suggest.Question(f.key, names)
-	switch here := elsewhere[f.key]; {
-	case slices.Contains(names, here):
-		next = fmt.Sprintf("did you mean %q?", here)
-	case next == "":
-		next = suggest.Among(d.deeper(f.key, known, mostDeeper))
-	}
-	d.fail(f.at, joinKey(path, f.key), next, "there is no %s %q", what, f.key)
+	d.fail(f.at, joinKey(path, f.key), d.nextFor(f, known, names), "there is no %s %q", what, f.key)
 }
 
 // mostDeeper bounds how many blocks lie around a field that is suggested.

@@ -8,7 +8,8 @@ import (
 	"tend.dev/tend/internal/control/controltest"
 )
 
-// TestWhatAnApplyPrints: of a job that runs each of its releases, what became of the run; any other is only stored.
+// TestWhatAnApplyPrints: of a job that runs each of its releases, what became of the run; any other is only stored,
+// once a run of it could begin.
 func TestWhatAnApplyPrints(t *testing.T) {
 	jobs := func(edit func(*api.JobSpec)) api.JobSpec {
 		spec := jobOf("mail:1")
@@ -34,7 +35,7 @@ func TestWhatAnApplyPrints(t *testing.T) {
 		"nothing is referred to": {jobs(lacks), 0, time.Minute, api.OutcomeFailed},
 		"it waits for another":   {jobs(waits), 0, time.Minute, api.OutcomePending},
 		"it runs when asked":     {jobOf("mail:1"), 0, time.Minute, api.OutcomeConverged},
-		"even without an image":  {jobOf("mail:9"), 0, time.Minute, api.OutcomeConverged},
+		"asked, no such image":   {jobOf("mail:9"), 0, time.Minute, api.OutcomeFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inHarness(t, func(l *harness) {

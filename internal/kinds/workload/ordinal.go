@@ -1,10 +1,13 @@
 package workload
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/rollout"
+	"tend.dev/tend/internal/core/volumes"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -72,8 +75,32 @@ func (s *writes) wiping(read records.Read[api.Task]) records.Read[api.Task] {
 	}
 	task := *read.Value
 	task.Wipe = true
+	if s.o.deleting() {
+		task.WipeSlots = s.leftOn(task.Node)
+	}
 	read.Value = &task
 	return read
+}
+
+// leftOn returns the ordinals that the object no longer has, and whose volumes lie on a node, joined by commas.
+func (s *writes) leftOn(node string) string {
+	spec, err := api.DecodeSpec[api.StatefulSetSpec](*s.o.object.Value)
+	if err != nil {
+		return ""
+	}
+	from := spec.ReplicaCount()
+	for _, task := range s.tasks {
+		if n, ok := task.Desired.Value.Ordinal(); ok {
+			from = max(from, n+1)
+		}
+	}
+	var slots []string
+	for _, left := range volumes.Left(s.at.Homes(), s.o.ref, spec.VolumeClaims, from) {
+		if slot := strconv.Itoa(left.Ordinal); left.Node == node && !slices.Contains(slots, slot) {
+			slots = append(slots, slot)
+		}
+	}
+	return strings.Join(slots, ",")
 }
 
 // createOrdinal fills an ordinal. If it already had a task, the old and the new one change hands in one step. A task

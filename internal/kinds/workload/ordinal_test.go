@@ -185,3 +185,31 @@ func (l *harness) watchWipes(into map[string]bool) {
 		}
 	}
 }
+
+// TestADeletionWipesWhatOrdinalsLeft: a pod that is removed with its volumes takes along those that lie on its node
+// since the set was scaled down. No other removal does.
+func TestADeletionWipesWhatOrdinalsLeft(t *testing.T) {
+	for name, wipe := range map[string]bool{"with its volumes": true, "without": false} {
+		l := newSet(t, 3)
+		l.applySet(1, "web:1")
+		l.settle()
+		node := l.ordinals()["0"].Node
+		l.write(func(txn *records.Txn) {
+			txn.Put(records.HomeKey("tend-prod-data-data-2"), node).Put(records.HomeKey("tend-prod-data-data-1"), "elsewhere")
+		})
+		slots := map[string]bool{}
+		l.after = func() {
+			for _, task := range l.snapshot().TasksOf(data) {
+				slots[task.Value.WipeSlots] = true
+			}
+		}
+		if wipe {
+			l.put(stamped(*l.snapshot().Object(data).Value, api.StampWipe, "true"))
+		}
+		l.remove()
+		l.settle()
+		if slots["2"] != wipe || slots["1,2"] || slots["1"] {
+			t.Errorf("%s: the tasks wiped %v", name, slots)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"tend.dev/tend/api"
@@ -107,18 +108,23 @@ func (a *Agent) ensureClaims(ctx context.Context, task api.Task, release node.Re
 	return nil
 }
 
-// wipe removes the volumes of an ordinal that a person asked to recreate. Nothing else in Tend removes a volume. It
-// runs after the container is removed and before the task is forgotten, so that after a crash in between it runs again.
+// wipe removes the volumes of an ordinal that a person asked to recreate, or to delete with its volumes, and those of
+// the ordinals in WipeSlots. Nothing else in Tend removes a volume. It runs after the container is removed and before
+// the task is forgotten, so that after a crash in between it runs again.
 func (a *Agent) wipe(ctx context.Context, task api.Task) error {
 	release, err := a.releases.of(ctx, task)
 	if err != nil {
 		return fmt.Errorf("find the volumes of ordinal %s: %w", strconv.Quote(task.Slot), err)
 	}
-	for _, c := range claimsOf(task, release) {
-		if err := a.runtime.RemoveVolume(ctx, c.volume); err != nil {
-			return err
+	for slot := range strings.SplitSeq(strings.TrimSuffix(task.Slot+","+task.WipeSlots, ","), ",") {
+		ordinal := task
+		ordinal.Slot = slot
+		for _, c := range claimsOf(ordinal, release) {
+			if err := a.runtime.RemoveVolume(ctx, c.volume); err != nil {
+				return err
+			}
+			a.log.Info("volume removed", "pod", ordinal.ContainerName(), "volume", c.volume)
 		}
-		a.log.Info("volume removed", "pod", task.ContainerName(), "volume", c.volume)
 	}
 	return nil
 }

@@ -94,6 +94,31 @@ func TestOnlyAWipeTakesTheVolume(t *testing.T) {
 	})
 }
 
+// A wipe takes the volumes of further ordinals that it names, and no others.
+func TestAWipeTakesWhatOrdinalsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newHarness(t)
+		l.start()
+		defer l.close()
+		var left []api.Task
+		for i, slot := range []string{"0", "1", "2", "3"} {
+			left = append(left, l.ordinal(taskID(i+1), slot))
+		}
+		l.settle()
+		for _, task := range left[1:] {
+			l.raise(task, api.DesiredRemoved)
+		}
+		read := l.snapshot().Task(left[0].ID)
+		wiped := *read.Value
+		wiped.Wipe, wiped.WipeSlots, read.Value = true, "2,3", &wiped
+		l.commit(records.NewTxn("test").RaiseTask(read, api.DesiredRemoved, "test", time.Now()))
+		l.settle()
+		if there := slices.Collect(maps.Keys(l.engine.Volumes())); !slices.Equal(there, []string{"tend-shop-db-data-1"}) {
+			t.Errorf("volumes %v are there", there)
+		}
+	})
+}
+
 // A volume that can't be removed yet keeps its task, which reports that; it is removed when it can be.
 func TestAWipeIsTriedUntilItSucceeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
