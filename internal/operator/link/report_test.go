@@ -83,7 +83,7 @@ func TestHistoryIsReported(t *testing.T) {
 		"a newer spec": {with(2, "True", seven), with(3, "True", seven), []*pull.History{
 			{Revisions: []api.HelmRevision{is}}, nil,
 		}},
-		"gone":         {with(2, "True", seven), with(2, "True"), []*pull.History{{}}},
+		"gone": {with(2, "True", seven), with(2, "True"), []*pull.History{{}}},
 	} {
 		var got []*pull.History
 		for _, event := range changes(tc.before, tc.now, time.Now()) {
