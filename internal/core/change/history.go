@@ -101,8 +101,9 @@ func History(events []api.Event) []Chapter {
 	return out
 }
 
-// revised completes the outcomes of a release with its revision of Helm, which a cluster may report after its condition.
-// An outcome keeps the first: what follows without a change, such as with other values from a Secret, is not its own.
+// revised completes the outcomes of a release with its revision of Helm, which a cluster may report after its
+// condition. An outcome keeps the first: what follows without a change, such as other values from a Secret, isn't its
+// own.
 func (c Chapter) revised(d api.EventData) {
 	for i, o := range c.Outcomes {
 		if o.HelmRevision == 0 && o.Release == d.Release && d.HelmRevision > 0 {

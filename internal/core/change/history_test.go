@@ -140,8 +140,8 @@ func TestWhatBecameOfAChange(t *testing.T) {
 	}
 }
 
-// TestARevisionOfHelmIsOfItsRelease: it may be reported after the outcome. One of a later revision without a change, and
-// one of the next release, don't count.
+// TestARevisionOfHelmIsOfItsRelease: it may be reported after the outcome. A later revision without a change, and that
+// of the next release, don't count.
 func TestARevisionOfHelmIsOfItsRelease(t *testing.T) {
 	w := new(writes).declare(`{}`)
 	w.object.Kind = api.KindApplicationInstance

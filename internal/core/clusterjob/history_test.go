@@ -121,8 +121,8 @@ func TestHelmRevisionOfARelease(t *testing.T) {
 	}
 }
 
-// TestAnswersAreBounded: whatever a cluster says of revisions, and whatever times it gives, the report is small, and can
-// be stored.
+// TestAnswersAreBounded: whatever a cluster says of revisions, and whatever times it gives, the report is small, and
+// can be stored.
 func TestAnswersAreBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.StringN(0, 10, 40), rapid.Just(strings.Repeat("x", 5000)))

@@ -179,14 +179,14 @@ func TestLastRevisionStays(t *testing.T) {
 	status["history"] = []any{map[string]any{"version": int64(7), "chartVersion": "1.2.3+aa", "status": "deployed"}}
 	source := artifact(flux("Ready=True/Succeeded"), "1.2.3@sha256:aa")
 	result := Plan(instance, applied(t, instance, status, source), noon)
-	if last := result.Status.LastRevision; last == nil || *last != (appsv1alpha1.SpecRevision{Generation: 2, Revision: 7}) ||
-		len(result.Status.History) != 1 {
+	want := appsv1alpha1.SpecRevision{Generation: 2, Revision: 7}
+	if last := result.Status.LastRevision; last == nil || *last != want || len(result.Status.History) != 1 {
 		t.Fatalf("%+v, %+v", last, result.Status.History)
 	}
 	observed := applied(t, instance, status, source)
 	instance.Status, instance.Generation, instance.Spec.Chart.Version = result.Status, 3, "1.3.0"
 	result = Plan(instance, observed, noon)
-	if last := result.Status.LastRevision; last.Generation != 2 || last.Revision != 7 {
+	if last := result.Status.LastRevision; *last != want {
 		t.Errorf("%+v", last)
 	}
 }

@@ -54,7 +54,7 @@ type References struct {
 type references struct {
 	uid  types.UID
 	seen map[origin]sight
-	// unread are the objects that this look has not read yet, in the instance's generation; found is what it has seen of
+	// unread are the objects of the instance's generation that are still to be read this time; found holds the sights of
 	// the others.
 	unread     []origin
 	generation int64
@@ -138,9 +138,9 @@ func (r *References) Asked(key client.ObjectKey, changed string) {
 	}
 }
 
-// Reconcile reads one of the objects of an instance, if it is the instance's turn. An instance whose turn comes later is
+// Reconcile reads one of the objects of an instance, if it is the instance's turn. One whose turn comes later is
 // reconciled again then.
-func (r *References) Reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
+func (r *References) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	instance, err := readInstance(ctx, r.Instances, request)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -185,7 +185,7 @@ func (r *References) pass(request reconcile.Request, more bool) {
 	}
 }
 
-// nextOf returns the object of an instance to read. A look begins with the first, and again if the spec has changed.
+// nextOf returns the object of an instance to read. All are read again after the last, and if the spec has changed.
 func (r *References) nextOf(request reconcile.Request, instance *appsv1alpha1.ApplicationInstance) origin {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -245,9 +245,9 @@ func (r *References) mayBeUnread(is sight, instance *appsv1alpha1.ApplicationIns
 	return is.at.After(instance.CreationTimestamp.Time) && r.Now().Sub(is.at) < fluxReads
 }
 
-// note ends a look: it compares what was seen with what was seen before, has the instance reconciled if it has changed,
-// and returns when to look again. Of what was not seen before, by an operator that has just started or an instance that
-// is new, the time of the last write counts.
+// note comes after the last object: it compares what was seen with what was seen before, has the instance reconciled if
+// it has changed, and returns when to read again. Of what was not seen before, by an operator that has just started or
+// an instance that is new, the time of the last write counts.
 func (r *References) note(request reconcile.Request, instance *appsv1alpha1.ApplicationInstance) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -98,7 +98,8 @@ func Add(mgr manager.Manager, opts Options) error {
 // addReferences adds the controller that looks at objects with values to a manager, and returns what it notices.
 func addReferences(mgr manager.Manager) (*References, error) {
 	references := &References{
-		Live: mgr.GetAPIReader(), Instances: mgr.GetClient(), Now: time.Now, turns: newTurns(looksPerSec, looksAtOnce, time.Now),
+		Live: mgr.GetAPIReader(), Instances: mgr.GetClient(), Now: time.Now,
+		turns: newTurns(looksPerSec, looksAtOnce, time.Now),
 	}
 	err := ctrl.NewControllerManagedBy(mgr).Named("values").
 		For(object(kindInstance, "", ""), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
