@@ -28,6 +28,8 @@ type DeliveredStatus struct {
 	ObjectCount int             `json:"objectCount,omitempty"`
 	// Health is the worst health of Objects; empty until the cluster has reported it for the last apply.
 	Health ClusterHealth `json:"health,omitempty"`
+	// Revisions lists the revisions of the Helm release, the newest first, as Flux reports them: at most 10.
+	Revisions []HelmRevision `json:"revisions,omitempty"`
 	// Conditions are Tend's own (Ready, Progressing, Degraded, Delivered), and those that the cluster reports.
 	Conditions []Condition `json:"conditions,omitempty"`
 }
@@ -87,6 +89,21 @@ type ClusterObject struct {
 	// Health is empty until the cluster has said it of what was applied last. Message says why it isn't Healthy.
 	Health  ClusterHealth `json:"health,omitempty"`
 	Message string        `json:"message,omitempty"`
+}
+
+// HelmRevision is a revision of a Helm release in a cluster.
+type HelmRevision struct {
+	// Revision is its number in `helm history`, from 1.
+	Revision int64 `json:"revision"`
+	// ChartVersion is the chart's version. Flux adds the digest of a chart from an OCI registry to it.
+	ChartVersion string `json:"chartVersion,omitempty"`
+	// Status is Helm's word for it: deployed, superseded, failed, …
+	Status string `json:"status,omitempty"`
+	// Digest is Flux's checksum of the revision.
+	Digest string `json:"digest,omitempty"`
+	// FirstDeployed is when the Helm release was first installed, LastDeployed when the revision was made.
+	FirstDeployed time.Time `json:"firstDeployed,omitzero"`
+	LastDeployed  time.Time `json:"lastDeployed,omitzero"`
 }
 
 // ClusterHealth is the health of an object in a cluster.
@@ -204,6 +221,11 @@ type ClusterReport struct {
 	Health      ClusterHealth   `json:"health,omitempty"`
 	// HealthOf is the resource, with its generation, of which the health was reported; nil if none is known.
 	HealthOf *ClusterResource `json:"healthOf,omitempty"`
+	// Revisions lists the revisions of the Helm release, the newest first, at most 10. Revision is the one that
+	// RevisionOf, the resource with its generation, became; 0 if none is known.
+	Revisions  []HelmRevision   `json:"revisions,omitempty"`
+	Revision   int64            `json:"revision,omitempty"`
+	RevisionOf *ClusterResource `json:"revisionOf,omitempty"`
 	// Seen are the hashes of the last events, so that none is taken twice.
 	Seen []string `json:"seen,omitempty"`
 }

@@ -121,6 +121,8 @@ type EventData struct {
 	// Release is the object's current or target release. OldRelease is the previous one, if it changed.
 	Release    string `json:"release,omitempty"`
 	OldRelease string `json:"oldRelease,omitempty"`
+	// HelmRevision is the revision of Helm that Release became; 0 if that isn't known.
+	HelmRevision int64 `json:"helmRevision,omitempty"`
 	// Reason and Message say why something failed, or how a lab ended.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`

@@ -146,6 +146,10 @@ type ReleaseOutcome struct {
 	// Reason and Message say why it failed.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
+	// HelmRevision is the newest revision of Helm that the release of an application instance became, and HelmChart the
+	// version of the chart in it; 0 and empty if the cluster has not said.
+	HelmRevision int64  `json:"helmRevision,omitempty"`
+	HelmChart    string `json:"helmChart,omitempty"`
 }
 
 // RolloutPhase says how far a rollout is.

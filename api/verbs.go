@@ -127,6 +127,10 @@ type ReleaseInfo struct {
 	ImageID  string `json:"imageID,omitempty"`
 	// Chart is the name and the version of the chart of an application instance.
 	Chart string `json:"chart,omitempty"`
+	// HelmRevision is the number that it has in `helm history`, and HelmChart the version of the chart there; 0 and empty
+	// if the cluster has not said.
+	HelmRevision int64  `json:"helmRevision,omitempty"`
+	HelmChart    string `json:"helmChart,omitempty"`
 	// RolledBackFrom is the release whose snapshot this one repeats.
 	RolledBackFrom string    `json:"rolledBackFrom,omitempty"`
 	Generation     int64     `json:"generation"`

@@ -163,6 +163,8 @@ type Event struct {
 	Endpoints   []api.ClusterEndpoint `json:"endpoints,omitempty"`
 	// Inventory lists the objects of an application; nil says nothing about them.
 	Inventory *Inventory `json:"inventory,omitempty"`
+	// History lists the revisions of an application's Helm release; nil says nothing about them.
+	History *History `json:"history,omitempty"`
 	// State compares the resource with what a job applied; nil if the event says nothing of that. Its time is the event's.
 	State     *State    `json:"state,omitempty"`
 	Timestamp time.Time `json:"timestamp"`
@@ -178,6 +180,16 @@ type Inventory struct {
 
 // MaxInventory bounds the objects of an Inventory.
 const MaxInventory = 100
+
+// History lists the newest revisions of a Helm release, the newest first: at most MaxRevisions.
+type History struct {
+	Revisions []api.HelmRevision `json:"revisions,omitempty"`
+	// Current is the revision that the event's resource became, in its generation; 0 if that isn't known.
+	Current int64 `json:"current,omitempty"`
+}
+
+// MaxRevisions bounds the revisions of a History.
+const MaxRevisions = 10
 
 // State compares a resource with the manifest of a job.
 type State struct {

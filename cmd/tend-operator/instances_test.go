@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,9 +65,14 @@ func BenchmarkInstances(b *testing.B) {
 		b.ReportMetric(peak, "MB-peak")
 		first.stop()
 		second := w.operate(binary, "second")
-		start := second.reconciles(count)
+		start, idle := second.reconciles(count), usageOf(b, second.command.Process.Pid)
 		w.touch(count)
-		end := second.reconciles(2 * count)
+		end, busy := second.reconciles(2*count), usageOf(b, second.command.Process.Pid)
+		b.ReportMetric(1000*quantile(0.99, start, end), "ms-p99-unchanged")
+		used, passed := busy.process-idle.process, busy.at.Sub(idle.at)
+		b.ReportMetric(1000*used.Seconds()/(end["+Inf"]-start["+Inf"]), "ms-cpu/unchanged")
+		b.ReportMetric(100*used.Seconds()/passed.Seconds(), "%-of-a-cpu-unchanged")
+		b.ReportMetric(100*(busy.machine-idle.machine).Seconds()/passed.Seconds()/float64(runtime.NumCPU()), "%-machine-busy")
 		b.ReportMetric(float64(len(w.writes("second"))), "kinds-of-writes-unchanged")
 		for _, bound := range []string{"0.005", "0.01", "0.025"} {
 			b.ReportMetric(100*(end[bound]-start[bound])/(end["+Inf"]-start["+Inf"]), "%-within-"+bound+"s")

@@ -175,6 +175,7 @@ func describeDelivered(w plain, object api.Object, now time.Time) {
 		w.printf("  %s %s\n", e.Name, e.URL)
 	}
 	describeInventory(w, status)
+	describeRevisions(w, status, now)
 }
 
 // describeCluster writes when a cluster's operator was heard of.

@@ -200,6 +200,9 @@ func outcomeText(o change.Outcome, since time.Time) string {
 	default:
 		took = " at once"
 	}
+	if o.HelmRevision > 0 {
+		took += fmt.Sprintf(" (Helm revision %d)", o.HelmRevision)
+	}
 	switch {
 	case !o.Failed && o.Message != "": // the end of a lab
 		return strings.ToLower(o.Phase) + ": " + o.Message

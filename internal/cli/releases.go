@@ -98,17 +98,26 @@ func releaseListing(releases []api.ReleaseInfo, now time.Time) listing {
 // versionListing lists the releases of an application instance, whose pods are its cluster's.
 func versionListing(releases []api.ReleaseInfo, now time.Time) listing {
 	l := listing{
-		header:     []string{"RELEASE", "STATE", "CHART", "CHANGED", "BY", "AGE"},
-		wideHeader: []string{"REASON", "HASH", "GENERATION"},
-		narrow:     narrowing{drop: []string{"BY", "AGE", "CHART"}, cut: []string{"STATE", "CHANGED"}},
+		header:     []string{"RELEASE", "STATE", "CHART", "HELM", "CHANGED", "BY", "AGE"},
+		wideHeader: []string{"REASON", "HASH", "GENERATION", "INSTALLED"},
+		narrow:     narrowing{drop: []string{"BY", "AGE", "CHART", "HELM"}, cut: []string{"STATE", "CHANGED"}},
 	}
 	for _, r := range releases {
 		l.names = append(l.names, r.ID)
-		l.rows = append(l.rows, []string{r.ID, releaseState(r, releases), dash(r.Chart), releaseChanged(r), releaseBy(r),
-			age(r.CreatedAt, now)})
-		l.wideRows = append(l.wideRows, []string{r.Reason, r.SpecHash[:min(12, len(r.SpecHash))], fmt.Sprint(r.Generation)})
+		l.rows = append(l.rows, []string{r.ID, releaseState(r, releases), dash(r.Chart), helmRevision(r),
+			releaseChanged(r), releaseBy(r), age(r.CreatedAt, now)})
+		l.wideRows = append(l.wideRows, []string{r.Reason, r.SpecHash[:min(12, len(r.SpecHash))], fmt.Sprint(r.Generation),
+			dash(r.HelmChart)})
 	}
 	return l
+}
+
+// helmRevision returns the number that a release has in `helm history`.
+func helmRevision(r api.ReleaseInfo) string {
+	if r.HelmRevision == 0 {
+		return "-"
+	}
+	return fmt.Sprint(r.HelmRevision)
 }
 
 // briefReleases removes the columns for the request behind each release and for the reason of a failure, so that the

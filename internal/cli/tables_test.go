@@ -60,12 +60,12 @@ func longVersions() []api.ReleaseInfo {
 	const kind, hash = api.KindApplicationInstance, "4f2a9c0d1e7b55aa"
 	return []api.ReleaseInfo{
 		{ID: "v14", Kind: kind, Chart: "nextcloud-with-collabora 31.0.2+build.20260301", Current: true, SpecHash: hash,
-			Failed:    "HelmReleaseFailed",
+			Failed: "HelmReleaseFailed", HelmRevision: 117, HelmChart: "31.0.2+4f2a9c0d1e7b",
 			Changed:   []string{"chart.version", "values.inline.ingress.hosts[0]", "valuesFrom[1].name", "timeout"},
 			CreatedAt: written, Change: &api.Change{Verb: "apply", Actor: "continuous-delivery (pid 4711)"}},
 		{ID: "v13", Kind: kind, Chart: "nextcloud 31.0.1", SpecHash: hash, Replaced: true, Changed: []string{"chart.version"},
 			CreatedAt: written.Add(-time.Hour)},
-		{ID: "v12", Kind: kind, Chart: "nextcloud 31.0.0", SpecHash: hash, Good: true, Reason: "rollback to v10",
+		{ID: "v12", Kind: kind, Chart: "nextcloud 31.0.0", SpecHash: hash, Good: true, Reason: "rollback to v10", HelmRevision: 9,
 			CreatedAt: written.Add(-48 * time.Hour), Change: &api.Change{Verb: "rollback", Actor: "ann"}},
 	}
 }

@@ -38,6 +38,7 @@ func (s *Server) releaseInfos(snap records.Snapshot, ref api.Ref) []api.ReleaseI
 		if outcome := status.Outcomes[r.ID]; !info.Good {
 			info.Failed, info.Message = outcome.Reason, outcome.Message
 		}
+		info.HelmRevision, info.HelmChart = status.Outcomes[r.ID].HelmRevision, status.Outcomes[r.ID].HelmChart
 		if ref.Kind.HasVersions() {
 			info.Chart, info.Replaced = chartOf(*r), !info.Current && !info.Good && info.Failed == ""
 		}

@@ -29,6 +29,8 @@ type Outcome struct {
 	Release string    `json:"release,omitempty"`
 	Reason  string    `json:"reason,omitempty"`
 	Message string    `json:"message,omitempty"`
+	// HelmRevision is the revision of Helm that Release became; 0 if that isn't known.
+	HelmRevision int64 `json:"helmRevision,omitempty"`
 }
 
 // Fate is the reason why a change has no outcome of its own.
@@ -79,11 +81,12 @@ func History(events []api.Event) []Chapter {
 		if action != api.EventStatusUpdated {
 			now.Outcomes = append(now.Outcomes, Outcome{
 				At: e.Time, Failed: action == api.EventFailed, Phase: d.Phase, Release: d.Release,
-				Reason: d.Reason, Message: d.Message,
+				Reason: d.Reason, Message: d.Message, HelmRevision: d.HelmRevision,
 			})
 		} else if state.settled && d.ObservedGeneration >= now.Generation {
 			observed[len(out)-1] = true
 		}
+		now.revised(d)
 	}
 	for i := range out {
 		var next *Chapter
@@ -96,6 +99,17 @@ func History(events []api.Event) []Chapter {
 		}
 	}
 	return out
+}
+
+// revised completes the outcomes of a release with its revision of Helm, which a cluster may report after its
+// condition. An outcome keeps the first: what follows without a change, such as other values from a Secret, isn't its
+// own.
+func (c Chapter) revised(d api.EventData) {
+	for i, o := range c.Outcomes {
+		if o.HelmRevision == 0 && o.Release == d.Release && d.HelmRevision > 0 {
+			c.Outcomes[i].HelmRevision = d.HelmRevision
+		}
+	}
 }
 
 // worked reports whether the change was done: a later release is another one's, such as that of a tag that moved.

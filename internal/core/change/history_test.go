@@ -2,6 +2,7 @@ package change_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -136,6 +137,36 @@ func TestWhatBecameOfAChange(t *testing.T) {
 		if diff := cmp.Diff(tc.want, strings.Join(got, " ")); diff != "" {
 			t.Errorf("%s: %s:\n%s", name, tc.reason, diff)
 		}
+	}
+}
+
+// TestARevisionOfHelmIsOfItsRelease: it may be reported after the outcome. A later revision without a change, and that
+// of the next release, don't count.
+func TestARevisionOfHelmIsOfItsRelease(t *testing.T) {
+	w := new(writes).declare(`{}`)
+	w.object.Kind = api.KindApplicationInstance
+	is := api.DeliveredStatus{ObservedGeneration: 1, Conditions: []api.Condition{condition("Ready", "True", "R", "")}}
+	write := func(release string, revisions map[string]int64) {
+		is.Release, is.Outcomes = release, map[string]api.ReleaseOutcome{}
+		for id, number := range revisions {
+			is.Outcomes[id] = api.ReleaseOutcome{Good: true, HelmRevision: number}
+		}
+		next, _ := json.Marshal(is)
+		w.add(change.Status(*w.object, w.status, next))
+		w.status = next
+	}
+	write("v1", map[string]int64{"v1": 0})
+	write("v1", map[string]int64{"v1": 3})
+	write("v1", map[string]int64{"v1": 4})
+	write("v2", map[string]int64{"v1": 4, "v2": 5})
+	var got []int64
+	for _, c := range change.History(w.events) {
+		for _, o := range c.Outcomes {
+			got = append(got, o.HelmRevision)
+		}
+	}
+	if want := []int64{3, 5}; !slices.Equal(got, want) {
+		t.Errorf("revisions %v, want %v", got, want)
 	}
 }
 

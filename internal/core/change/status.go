@@ -34,7 +34,10 @@ type status struct {
 	LastState          string          `json:"lastState"`
 	Release            string          `json:"release"`
 	Conditions         []api.Condition `json:"conditions"`
-	Rollout            struct {
+	Outcomes           map[string]struct {
+		HelmRevision int64 `json:"helmRevision"`
+	} `json:"outcomes"`
+	Rollout struct {
 		Phase         api.RolloutPhase `json:"phase"`
 		TargetRelease string           `json:"targetRelease"`
 		Reason        string           `json:"reason"`
@@ -74,7 +77,7 @@ func Status(object api.Object, old, next json.RawMessage) []Event {
 	_ = json.Unmarshal(next, &after)
 	data := About(object)
 	data.ObservedGeneration, data.Phase, data.Release = after.ObservedGeneration, after.phase(), after.release()
-	data.Healing = after.Rollout.Healing
+	data.Healing, data.HelmRevision = after.Rollout.Healing, after.Outcomes[after.release()].HelmRevision
 	if before.phase() != data.Phase {
 		data.OldPhase = before.phase()
 	}

@@ -117,6 +117,11 @@ func (in Input) outcomes() map[string]api.ReleaseOutcome {
 			next[newest.ID] = *answer
 		}
 	}
+	if newest := in.newest(); newest != nil {
+		if outcome, known := next[newest.ID]; known {
+			next[newest.ID] = in.revised(outcome, *newest)
+		}
+	}
 	if len(next) == 0 {
 		return nil
 	}

@@ -130,6 +130,9 @@ func (r *report) applied(job api.ClusterJob, resource *api.ClusterResource) {
 	if of := r.HealthOf; of != nil && r.isStale(of.UID, of.Generation) {
 		r.Objects, r.Health, r.HealthOf = withoutHealth(r.Objects), "", nil
 	}
+	if of := r.RevisionOf; of != nil && r.isStale(of.UID, of.Generation) {
+		r.Revision, r.RevisionOf = 0, nil
+	}
 }
 
 // isStale reports whether something is about another resource of the name, or about a generation before the one that
@@ -147,12 +150,9 @@ func (r *report) condition(c pull.Condition, source api.ClusterResource, reporte
 	next := api.ReportedCondition{
 		Condition: api.Condition{
 			Type: short(c.Type, maxWord), Status: c.Status, Reason: short(c.Reason, maxWord), Message: short(c.Message, maxText),
-			LastTransitionTime: c.LastTransitionTime.UTC(),
+			LastTransitionTime: at(c.LastTransitionTime, reported).UTC(),
 		},
 		UID: source.UID, Generation: cmp.Or(c.ObservedGeneration, source.Generation), At: reported.UTC(), Job: r.Job,
-	}
-	if c.LastTransitionTime.IsZero() {
-		next.LastTransitionTime = reported.UTC()
 	}
 	if c.Type == "" || r.isStale(next.UID, next.Generation) || next.At.Before(r.AppliedAt) {
 		return false
@@ -198,6 +198,9 @@ func TakeEvent(stored *api.ClusterReport, uid string, event pull.Event, now time
 	if event.Inventory != nil && !next.isStale(event.ResourceRef.UID, event.ResourceRef.Generation) {
 		changed = next.inventory(*event.Inventory, event.ResourceRef) || changed
 	}
+	if event.History != nil && !next.isStale(event.ResourceRef.UID, event.ResourceRef.Generation) {
+		changed = next.history(*event.History, event.ResourceRef, now) || changed
+	}
 	changed = next.compared(event, at(event.Timestamp, now)) || changed
 	if !changed {
 		return next.ClusterReport, Repeated
@@ -233,9 +236,10 @@ func (r *report) compared(event pull.Event, reported time.Time) bool {
 	return true
 }
 
-// at returns when something was reported: its own time, unless it has none or is in the future.
+// at returns when something was reported: its own time, unless it has none, is in the future, or before the year 1, a
+// time which JSON can't hold.
 func at(reported, now time.Time) time.Time {
-	if reported.IsZero() || reported.After(now) {
+	if reported.IsZero() || reported.After(now) || reported.UTC().Year() < 1 {
 		return now
 	}
 	return reported

@@ -21,6 +21,7 @@ func (in Input) status(job *api.ClusterJob, retry time.Time) api.DeliveredStatus
 	if in.Report != nil {
 		next.ObservedGeneration, next.Endpoints = in.Report.Observed, in.Report.Endpoints
 		next.Objects, next.ObjectCount, next.Health = in.objects(job)
+		next.Revisions = in.Report.Revisions
 	}
 	if live := in.live(job); live != nil {
 		next.Differences = live.Differences

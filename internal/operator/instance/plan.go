@@ -104,6 +104,7 @@ func (p *planner) placeholder() {
 	p.set(appsv1alpha1.ConditionReady, metav1.ConditionTrue, appsv1alpha1.ReadyPlaceholder, "")
 	p.result.Status.HelmReleaseRef, p.result.Status.LastAppliedChart, p.result.Status.Endpoints = nil, nil, nil
 	p.result.Status.Inventory, p.result.Status.InventoryCount = nil, 0
+	p.result.Status.History, p.result.Status.LastRevision = nil, nil
 	p.setRemainingFalse()
 }
 
@@ -152,7 +153,9 @@ func (p *planner) managed() {
 	if p.instance.Spec.Suspend && live.suspended() {
 		p.set(appsv1alpha1.ConditionSuspended, metav1.ConditionTrue, appsv1alpha1.SuspendedManually, "spec.suspend is true: set it to false to continue")
 	}
-	p.tree(live, p.translate(children[0], children[1]))
+	reported := p.translate(children[0], children[1])
+	p.history(reported)
+	p.tree(live, reported)
 }
 
 // denied plans an instance that the operator may not work on. What it has installed stays and is reported.

@@ -1,13 +1,10 @@
 package instance
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
 // TestTheFirstLook: an operator that has just started finds a change that Flux may not have read, and none that it has.
@@ -28,18 +25,16 @@ func TestTheFirstLook(t *testing.T) {
 			s := &shelf{t: t, instance: withOptionsOf(t, "valuesFrom: [{kind: Secret, name: a}]"),
 				versions: map[string]string{"Secret a": "1"}, written: []metav1.ManagedFieldsEntry{{}, {Time: &written}}}
 			s.instance.CreationTimestamp = metav1.NewTime(noon.Add(-tc.instance))
-			r := &References{Live: s, Instances: s, Wait: func(context.Context) error { return nil },
-				Now: func() time.Time { return noon }}
-			key := client.ObjectKeyFromObject(s.instance)
+			r := s.references(func() time.Time { return noon })
 			for _, again := range []bool{false, true} {
-				if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: key}); err != nil {
+				if _, err := s.looks(r); err != nil {
 					t.Fatal(err)
 				}
-				changed := r.Changed(key)
+				changed := r.Changed(s.key)
 				if (changed != "") != (tc.noticed && !again) {
 					t.Errorf("again %v: changed %q: %s", again, changed, tc.reason)
 				}
-				r.Asked(key, changed)
+				r.Asked(s.key, changed)
 			}
 		})
 	}

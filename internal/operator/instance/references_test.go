@@ -24,6 +24,7 @@ type shelf struct {
 	client.Reader
 	t        *testing.T
 	instance *appsv1alpha1.ApplicationInstance
+	key      client.ObjectKey
 	versions map[string]string
 	labels   map[string]string
 	fails    map[string]error
@@ -56,6 +57,23 @@ func (s *shelf) Get(_ context.Context, key client.ObjectKey, into client.Object,
 	return nil
 }
 
+// references returns References that read from the shelf, at any rate.
+func (s *shelf) references(now func() time.Time) *References {
+	s.key = client.ObjectKeyFromObject(s.instance)
+	return &References{Live: s, Instances: s, Now: now, turns: newTurns(1000, 1000, now)}
+}
+
+// looks has an instance's objects read, one in each reconcile.
+func (s *shelf) looks(r *References) (reconcile.Result, error) {
+	for {
+		result, err := r.Reconcile(s.t.Context(), reconcile.Request{NamespacedName: s.key})
+		has := r.by[s.key]
+		if err != nil || result.RequeueAfter > 0 || has == nil || len(has.unread) == 0 {
+			return result, err
+		}
+	}
+}
+
 // TestReferences: a change of an object that an instance takes values from is noticed, also that it appears or goes.
 // What Flux watches itself, or what may not be read, is looked at rarely, and no change is noticed. Flux is asked once
 // for each change.
@@ -65,9 +83,7 @@ func TestReferences(t *testing.T) {
 		versions: map[string]string{"Secret a": "1"}, fails: map[string]error{}}
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	t.Cleanup(queue.ShutDown)
-	r := &References{
-		Live: s, Instances: s, Wait: func(context.Context) error { return nil }, Now: func() time.Time { return now },
-	}
+	r := s.references(func() time.Time { return now })
 	if err := r.Changes(t.Context(), queue); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +91,7 @@ func TestReferences(t *testing.T) {
 	look := func(what string, noticed bool, next time.Duration) {
 		t.Helper()
 		now = now.Add(time.Second)
-		result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
+		result, err := s.looks(r)
 		if err != nil || result.RequeueAfter != next {
 			t.Errorf("%s: looked at again after %s, %v", what, result.RequeueAfter, err)
 		}
@@ -131,10 +147,13 @@ func TestReferences(t *testing.T) {
 func TestReferencesWithoutAnAnswer(t *testing.T) {
 	s := &shelf{t: t, instance: withOptionsOf(t, "valuesFrom: [{kind: Secret, name: a}]"),
 		fails: map[string]error{"Secret a": errors.New("connection refused")}}
-	r := &References{Live: s, Instances: s, Wait: func(context.Context) error { return nil }, Now: time.Now}
-	key := client.ObjectKeyFromObject(s.instance)
-	if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: key}); err == nil || len(r.by) > 0 {
-		t.Errorf("%v, %d instances are kept", err, len(r.by))
+	r := s.references(func() time.Time { return noon })
+	if _, err := s.looks(r); err == nil {
+		t.Error("no error")
+	}
+	delete(s.fails, "Secret a")
+	if result, err := s.looks(r); err != nil || result.RequeueAfter != lookEvery || s.asked != 2 {
+		t.Errorf("%+v, %v after %d reads", result, err, s.asked)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/flowcontrol"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -98,22 +97,21 @@ func Add(mgr manager.Manager, opts Options) error {
 
 // addReferences adds the controller that looks at objects with values to a manager, and returns what it notices.
 func addReferences(mgr manager.Manager) (*References, error) {
-	limit := flowcontrol.NewTokenBucketRateLimiter(looksPerSec, looksAtOnce)
-	references := &References{Live: mgr.GetAPIReader(), Instances: mgr.GetClient(), Wait: limit.Wait, Now: time.Now}
+	references := &References{
+		Live: mgr.GetAPIReader(), Instances: mgr.GetClient(), Now: time.Now,
+		turns: newTurns(looksPerSec, looksAtOnce, time.Now),
+	}
+	// Who waits has a place in turns. A queue with priorities takes 8 MB for 1,000 instances.
+	withoutPriorities := new(bool)
 	err := ctrl.NewControllerManagedBy(mgr).Named("values").
 		For(object(kindInstance, "", ""), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WithOptions(valuesOptions()).
+		WatchesRawSource(source.Func(references.Turns)).
+		WithOptions(controller.Options{ReconciliationTimeout: time.Minute, UsePriorityQueue: withoutPriorities}).
 		Complete(references)
 	if err != nil {
 		return nil, fmt.Errorf("add the controller that notices changes of values: %w", err)
 	}
 	return references, nil
-}
-
-// valuesOptions returns the options of that controller. Its one worker keeps the pace of all applications, so their
-// namespaces take turns.
-func valuesOptions() controller.Options {
-	return controller.Options{ReconciliationTimeout: time.Minute, NewQueue: newTurns}
 }
 
 // watches maps events to instances.

@@ -73,17 +73,22 @@ func SaidOf(live *unstructured.Unstructured) Said {
 	return said
 }
 
+// Recording returns what was recorded of Flux's controllers, step by step.
+func Recording(t testing.TB) (steps []Step) {
+	t.Helper()
+	if err := json.Unmarshal(recording, &steps); err != nil {
+		t.Fatalf("%s: %v", RecordingFile, err)
+	}
+	return steps
+}
+
 // Recorded fails the test unless Flux's controllers were once seen to report exactly these conditions of a kind
 // together, given as type=status/reason. What a test plays must have come from the real ones.
 func Recorded(t testing.TB, kind string, conditions ...string) {
 	t.Helper()
-	var steps []Step
-	if err := json.Unmarshal(recording, &steps); err != nil {
-		t.Fatalf("%s: %v", RecordingFile, err)
-	}
 	wanted := slices.Sorted(slices.Values(conditions))
 	var seen []string
-	for _, step := range steps {
+	for _, step := range Recording(t) {
 		for _, said := range step.Said {
 			if said.Kind != kind {
 				continue

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"time"
@@ -46,6 +47,7 @@ func observationOf(object client.Object) puller.Observation {
 		// The API server has checked the object by its schema. A field that can't be read is left empty.
 		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(values, &status)
 		seen.Inventory = inventoryOf(values, status.ObservedGeneration >= object.GetGeneration())
+		seen.History = historyOf(values, object.GetGeneration())
 	}
 	seen.ObservedGeneration = status.ObservedGeneration
 	for _, c := range status.Conditions {
@@ -98,38 +100,37 @@ func isReported(object client.Object) bool {
 	return object.GetLabels()[identity.LabelManagedBy] == identity.ManagedBy
 }
 
-// changes returns an event for each condition that has changed, or for all if nothing was known before, and one for a
-// changed inventory.
+// changes returns an event for a changed history, one for each condition that has changed, or for all if nothing was
+// known before, and one for a changed inventory. The history comes first: with Ready its reader knows which revision is
+// ready.
 func changes(before, now puller.Observation, at time.Time) (events []pull.Event) {
+	if before.Resource.UID != now.Resource.UID {
+		before = puller.Observation{}
+	}
+	event := pull.Event{Kind: pull.EventConditionTransition, ResourceRef: now.Resource, Timestamp: at.UTC()}
+	if !reflect.DeepEqual(before.History, now.History) {
+		has := event
+		has.History = cmp.Or(now.History, &pull.History{}) // the history became empty
+		events = append(events, has)
+	}
 	known := map[string]pull.Condition{}
-	if before.Resource.UID == now.Resource.UID {
-		for _, c := range before.Conditions {
-			known[c.Type] = c
-		}
+	for _, c := range before.Conditions {
+		known[c.Type] = c
 	}
 	for _, c := range now.Conditions {
 		if old, ok := known[c.Type]; ok && old == c {
 			continue
 		}
-		events = append(events, pull.Event{
-			EventKey: eventKey(now.Resource, c), Kind: pull.EventConditionTransition, ResourceRef: now.Resource,
-			Conditions: []pull.Condition{c}, Timestamp: at.UTC(),
-		})
+		changed := event
+		changed.EventKey, changed.Conditions = eventKey(now.Resource, c), []pull.Condition{c}
+		events = append(events, changed)
 	}
-	var was *pull.Inventory
-	if before.Resource.UID == now.Resource.UID {
-		was = before.Inventory
+	if !reflect.DeepEqual(before.Inventory, now.Inventory) {
+		has := event
+		has.Inventory = cmp.Or(now.Inventory, &pull.Inventory{}) // the inventory became empty
+		events = append(events, has)
 	}
-	if reflect.DeepEqual(was, now.Inventory) {
-		return events
-	}
-	inventory := now.Inventory
-	if inventory == nil {
-		inventory = &pull.Inventory{} // the inventory became empty
-	}
-	return append(events, pull.Event{
-		Kind: pull.EventConditionTransition, ResourceRef: now.Resource, Inventory: inventory, Timestamp: at.UTC(),
-	})
+	return events
 }
 
 // eventKey identifies a transition. A condition that changes and changes back in one generation has two.

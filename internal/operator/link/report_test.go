@@ -9,6 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
+	"tend.dev/tend/internal/operator/puller"
 )
 
 // TestInventoryIsReported: an application's inventory is sent when it changes, also when it becomes empty.
@@ -46,6 +47,47 @@ func TestInventoryIsReported(t *testing.T) {
 		var got *pull.Inventory
 		for _, event := range changes(observationOf(tc.before), observationOf(tc.now), time.Now()) {
 			got = event.Inventory
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestHistoryIsReported: the revisions of Helm are sent when they change, before the condition that speaks of them. A
+// revision that an older generation became is not that of the present one.
+func TestHistoryIsReported(t *testing.T) {
+	with := func(generation int64, ready string, revisions ...any) puller.Observation {
+		object := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{
+			"observedGeneration": generation, "history": revisions,
+			"lastRevision": map[string]any{"generation": int64(2), "revision": int64(7)},
+			"conditions":   []any{map[string]any{"type": "Ready", "status": ready}},
+		}}}
+		object.SetGroupVersionKind(kindInstance)
+		object.SetUID("u")
+		object.SetGeneration(generation)
+		return observationOf(object)
+	}
+	six := map[string]any{"revision": int64(6), "status": "superseded", "lastDeployed": "2026-11-25T13:00:00+01:00"}
+	seven := map[string]any{"revision": int64(7), "status": "deployed", "chartVersion": "1.0.0", "digest": "d"}
+	was := api.HelmRevision{Revision: 6, Status: "superseded", LastDeployed: time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)}
+	is := api.HelmRevision{Revision: 7, Status: "deployed", ChartVersion: "1.0.0", Digest: "d"}
+	for name, tc := range map[string]struct {
+		before, now puller.Observation
+		want        []*pull.History
+	}{
+		"the same": {with(2, "True", seven), with(2, "True", seven), nil},
+		"another, and ready": {with(2, "False", six), with(2, "True", seven, six), []*pull.History{
+			{Revisions: []api.HelmRevision{is, was}, Current: 7}, nil,
+		}},
+		"a newer spec": {with(2, "True", seven), with(3, "True", seven), []*pull.History{
+			{Revisions: []api.HelmRevision{is}}, nil,
+		}},
+		"gone": {with(2, "True", seven), with(2, "True"), []*pull.History{{}}},
+	} {
+		var got []*pull.History
+		for _, event := range changes(tc.before, tc.now, time.Now()) {
+			got = append(got, event.History)
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)

@@ -154,7 +154,7 @@ func (c *Connection) snapshot(ctx context.Context, to *puller.Puller) error {
 		}
 		to.Emit(pull.Event{
 			Kind: pull.EventConditionTransition, ResourceRef: seen.Resource, Conditions: seen.Conditions,
-			Inventory: seen.Inventory, Timestamp: c.Now().UTC(),
+			Inventory: seen.Inventory, History: seen.History, Timestamp: c.Now().UTC(),
 		})
 	}
 	return nil

@@ -34,6 +34,8 @@ type Observation struct {
 	Conditions         []pull.Condition
 	// Inventory lists the objects it consists of, or nil.
 	Inventory *pull.Inventory
+	// History lists the revisions of its Helm release, or nil.
+	History *pull.History
 }
 
 // end says how far a resource is with what was applied.

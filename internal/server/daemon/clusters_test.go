@@ -31,6 +31,8 @@ type fakeOperator struct {
 	cluster map[string]int64
 	done    map[string]bool
 	applies map[string]int
+	// revive replaces a server that died; nil if that is another's to do.
+	revive func() bool
 }
 
 // newOperator returns an operator for a cluster that is declared here.
@@ -41,6 +43,12 @@ func newOperator(t *testing.T, r *running, address func() string) *fakeOperator 
 	if err != nil {
 		t.Fatal(err)
 	}
+	return operatorOf(t, registration, address)
+}
+
+// operatorOf returns the operator that a registration is for.
+func operatorOf(t *testing.T, registration api.ClusterRegistration, address func() string) *fakeOperator {
+	t.Helper()
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM([]byte(registration.Authority)) {
 		t.Fatal("no authority")
@@ -97,6 +105,9 @@ func (o *fakeOperator) until(what string, holds func() bool) {
 	for !holds() {
 		select {
 		case <-tick.C:
+			if o.revive != nil {
+				o.revive()
+			}
 		case <-deadline:
 			o.t.Fatal("in vain: " + what)
 		}

@@ -26,11 +26,17 @@ type audit struct {
 	last map[string][]byte
 	// handed maps the slots that a batch gave to another task to the task they had.
 	handed map[string]string
+	// answers holds "<object> <generation> <outcome>" for what a cluster has said; the outcome is good, or the reason of a
+	// failure.
+	answers map[string]bool
 }
 
 func startAudit(t *testing.T, s store.Store) *audit {
 	ctx, cancel := context.WithCancel(context.Background())
-	a := &audit{cancel: cancel, done: make(chan struct{}), last: map[string][]byte{}, handed: map[string]string{}}
+	a := &audit{
+		cancel: cancel, done: make(chan struct{}), last: map[string][]byte{}, handed: map[string]string{},
+		answers: map[string]bool{},
+	}
 	watch := s.Watch(ctx, "/", 1)
 	go func() {
 		defer close(a.done)
@@ -63,6 +69,8 @@ func (a *audit) check(event store.Event) {
 	}
 	a.last[event.Key] = event.Value
 	switch {
+	case strings.HasPrefix(event.Key, records.StatusPrefix+string(api.KindApplicationInstance)+"/"):
+		a.answered(event.Key, was, event.Value)
 	case !existed:
 	case strings.HasPrefix(event.Key, records.TasksPrefix):
 		a.raised(event.Key, was, event.Value)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"net"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -33,9 +34,9 @@ type drill struct {
 }
 
 // newDrill starts a server with the first failpoints; its successors get the next ones.
-func newDrill(t *testing.T, lives ...*fault.Points) *drill {
+func newDrill(t *testing.T, nodes bool, lives ...*fault.Points) *drill {
 	t.Helper()
-	d := &drill{t: t, m: newMachine(t), log: &diary{}, lives: lives, stop: func() {}}
+	d := &drill{t: t, m: newMachine(t), log: &diary{}, nodes: nodes, lives: lives, stop: func() {}}
 	d.m.engine.Close()
 	d.m.engine = hollow.NewEngine(hollow.Options{Behaviour: rejectBad})
 	d.audit = startAudit(t, d.m.store.(*memory.Store))
@@ -68,6 +69,15 @@ func (d *drill) start() {
 		faults, d.lives = d.lives[0], d.lives[1:]
 	}
 	d.faults = faults
+	var listener net.Listener
+	if d.nodes {
+		var err error
+		if listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			d.t.Fatal(err)
+		}
+		d.t.Cleanup(func() { _ = listener.Close() })
+		d.address = listener.Addr().String()
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	logger := slog.New(slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -81,7 +91,7 @@ func (d *drill) start() {
 					return d.m.engine.Client(cluster, node), nil
 				},
 			},
-			HTTP: "off", Store: kept{d.m.store}, AroundStore: faults.Store,
+			HTTP: "off", Nodes: listener, Store: kept{d.m.store}, AroundStore: faults.Store,
 		})
 		logger.Info("the server ended", "error", err)
 	}()

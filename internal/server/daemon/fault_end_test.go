@@ -59,8 +59,18 @@ func anonymousValue(entry store.Entry) string {
 	if err != nil {
 		panic(err)
 	}
+	if ofClusters.MatchString(entry.Key) {
+		out = random.ReplaceAll(out, []byte("*"))
+	}
 	return string(out)
 }
+
+// ofClusters matches the keys of what is known of clusters and their objects: ids of objects and of jobs stand within
+// their texts, and hashes of tokens and of events.
+var (
+	ofClusters = regexp.MustCompile(`^/(clusters|actual/objects|status/applicationinstance)/`)
+	random     = regexp.MustCompile(`[0-9a-f]{16,}`)
+)
 
 func anonymous(value any) any {
 	switch value := value.(type) {

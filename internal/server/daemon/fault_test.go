@@ -34,16 +34,27 @@ func (c crash) String() string { return fmt.Sprintf("%s:%d", c.point, c.hit) }
 // server that dies there. Whatever that server did last, reported or not, the next server brings the scenario to the
 // same end. So does the one after it, if the next one dies in the same place.
 func TestEveryFailpoint(t *testing.T) {
-	passed, want := rehearse(t)
-	if len(passed) < 30 {
-		t.Errorf("the scenario passes %d points, want at least 30: %v", len(passed), passed)
+	everyFailpoint(t, story{live: (*drill).live, points: 30})
+}
+
+// story is a scenario, with the least number of points that it passes. nodes has the server listen for nodes.
+type story struct {
+	live   func(*drill)
+	points int
+	nodes  bool
+}
+
+func everyFailpoint(t *testing.T, s story) {
+	passed, want := rehearse(t, s)
+	if len(passed) < s.points {
+		t.Errorf("the scenario passes %d points, want at least %d: %v", len(passed), s.points, passed)
 	}
 	work := make(chan []crash)
 	var workers sync.WaitGroup
 	for range max(8, 32/race.Few) { // they mostly wait: a case takes 2 to 9 s, of which it computes 0.2 s
 		workers.Go(func() {
 			for deaths := range work {
-				t.Run(fmt.Sprint(deaths), func(t *testing.T) { dieAt(t, deaths, want) })
+				t.Run(fmt.Sprint(deaths), func(t *testing.T) { dieAt(t, s, deaths, want) })
 			}
 		})
 	}
@@ -77,8 +88,8 @@ func anyOf(passed map[string]int) crash {
 func rehearse(t *testing.T) (passed map[string]int, end []string) {
 	t.Helper()
 	passed = map[string]int{}
-	d := newDrill(t, fault.New(fault.Options{Trace: func(name string) { passed[name]++ }}))
-	d.live()
+	d := newDrill(t, s.nodes, fault.New(fault.Options{Trace: func(name string) { passed[name]++ }}))
+	s.live(d)
 	d.settled(nil)
 	end = d.calm()
 	d.stop() // nothing is passed any more
@@ -115,14 +126,14 @@ func sample(hits int) []int {
 	return slices.Compact(picked)
 }
 
-func dieAt(t *testing.T, deaths []crash, want []string) {
+func dieAt(t *testing.T, s story, deaths []crash, want []string) {
 	var lives []*fault.Points
 	for _, at := range deaths {
 		lives = append(lives, at.points())
 	}
-	d := newDrill(t, lives...)
+	d := newDrill(t, s.nodes, lives...)
 	began := time.Now()
-	d.live()
+	s.live(d)
 	d.settled(want)
 	t.Logf("%d deaths, %s", d.deaths, time.Since(began).Round(time.Millisecond))
 	if deaths[0].hit == 1 && d.deaths == 0 {

@@ -41,6 +41,14 @@ type ApplicationInstanceStatus struct {
 	// It is absent before all of them were read for the present spec.
 	// +optional
 	Health Health `json:"health,omitempty"`
+	// history lists the revisions of the Helm release as Flux reports them, the newest first, at most 10.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	// +optional
+	History []HelmRevision `json:"history,omitempty"`
+	// lastRevision is the newest revision of Helm that is known to be of a spec of this instance.
+	// +optional
+	LastRevision *SpecRevision `json:"lastRevision,omitempty"`
 	// endpoints are the addresses of a ready application, as spec.integrations.ingress declares them.
 	// +listType=map
 	// +listMapKey=name
@@ -93,6 +101,36 @@ const (
 	// HealthUnknown: the object could not be read.
 	HealthUnknown Health = "Unknown"
 )
+
+// HelmRevision is a revision of a Helm release.
+type HelmRevision struct {
+	// revision is its number in `helm history`.
+	// +kubebuilder:validation:Minimum=1
+	Revision int64 `json:"revision"`
+	// chartVersion is the version of the chart. Flux adds the digest of one from an OCI registry to it.
+	// +optional
+	ChartVersion string `json:"chartVersion,omitempty"`
+	// status is Helm's word for it, such as deployed, superseded or failed.
+	// +optional
+	Status string `json:"status,omitempty"`
+	// digest is Flux's checksum of the revision as Helm stores it.
+	// +optional
+	Digest string `json:"digest,omitempty"`
+	// firstDeployed is when the release was first installed.
+	// +optional
+	FirstDeployed *metav1.Time `json:"firstDeployed,omitempty"`
+	// lastDeployed is when the revision was made.
+	// +optional
+	LastDeployed *metav1.Time `json:"lastDeployed,omitempty"`
+}
+
+// SpecRevision says which revision of Helm a spec became.
+type SpecRevision struct {
+	// generation is the generation of the spec.
+	Generation int64 `json:"generation"`
+	// revision is the number of the revision.
+	Revision int64 `json:"revision"`
+}
 
 // AppliedChart is the chart in a HelmRelease that the operator wrote.
 type AppliedChart struct {
