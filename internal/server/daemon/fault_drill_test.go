@@ -27,6 +27,10 @@ type drill struct {
 	audit  *audit
 	log    *diary
 
+	// nodes makes the server listen for nodes, and for the operators of clusters, at address.
+	nodes   bool
+	address string
+
 	lives  []*fault.Points // of the servers to come; later ones have none
 	faults *fault.Points   // of the server that runs
 	stop   func()          // stops it and waits for its end

@@ -85,7 +85,7 @@ func anyOf(passed map[string]int) crash {
 }
 
 // rehearse runs the scenario without a fault. It returns the points that are hit, with their counts, and the end state.
-func rehearse(t *testing.T) (passed map[string]int, end []string) {
+func rehearse(t *testing.T, s story) (passed map[string]int, end []string) {
 	t.Helper()
 	passed = map[string]int{}
 	d := newDrill(t, s.nodes, fault.New(fault.Options{Trace: func(name string) { passed[name]++ }}))
