@@ -29,7 +29,7 @@ func TestBackup(t *testing.T) {
 		"broken off": {"half of it was sent", func(_ context.Context, w io.Writer) error {
 			_, err := w.Write(large[:len(large)/2])
 			return errors.Join(err, errors.New("the disk is gone"))
-		}, "broke the backup off"},
+		}, "interrupted the backup"},
 		"none": {"", nil, "takes no backups"},
 	} {
 		w := newWorld(t, func(o *server.Options) { o.Backup = tc.take })
