@@ -102,6 +102,7 @@ func (s *Service) prepareApply(
 	}
 	decided.stampHosts(snap, pruned, now)
 	decided.stampAssets(snap, m, pruned, found)
+	decided.refuseFiles(opts.rights, snap, found)
 	decided.stampBuilds(snap, opts, now, found)
 	if err := decided.retry(snap, opts, now); err != nil {
 		return nil, err
