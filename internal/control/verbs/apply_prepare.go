@@ -101,8 +101,7 @@ func (s *Service) prepareApply(
 		return nil, err
 	}
 	decided.stampHosts(snap, pruned, now)
-	decided.stampAssets(snap, m, pruned, found)
-	decided.refuseFiles(opts.rights, snap, found)
+	decided.stampAssets(snap, m, pruned, opts.rights, found)
 	decided.stampBuilds(snap, opts, now, found)
 	if err := decided.retry(snap, opts, now); err != nil {
 		return nil, err

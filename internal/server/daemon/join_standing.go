@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// ofToken holds what is known of a token alone. A token says by itself which authority it names, and a machine may claim
-// another: what was recorded when it was made counts. Tokens of earlier versions have no such record, and end in a day.
+// ofToken holds what is known of a token alone. A machine may change the authority that its token names: what was
+// recorded when it was made counts. Tokens of earlier versions have no such record, and end in a day.
 func (d *daemon) ofToken(token records.Read[records.JoinToken]) (is join.Standing) {
 	if token.Exists() {
 		is.Token, is.Hash = &token.Value.JoinTokenInfo, token.Value.Hash

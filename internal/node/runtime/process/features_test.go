@@ -268,17 +268,10 @@ func TestAClosedCommandEndsWithItsJobs(t *testing.T) {
 	if err := shell.Close(); err != nil {
 		t.Error(err)
 	}
-	deadline := time.Now().Add(10 * time.Second)
-	for {
+	b.wait("the job ends", func() bool {
 		stat, err := os.ReadFile("/proc/" + strings.TrimSpace(line) + "/stat")
-		if err != nil || bytes.Contains(stat, []byte(") Z ")) {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the job runs on: %s", stat)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return err != nil || bytes.Contains(stat, []byte(") Z "))
+	})
 }
 
 // TestStopSignal: the declared signal is sent first, and reported.
