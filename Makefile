@@ -68,7 +68,7 @@ SHARED := ^$(MODULE)/(examples/cluster|internal/(test/(e2e|testimage)|node/runti
 HOSTS := ^$(MODULE)/internal/test/e2e/hosts$$
 MACHINE := ^$(MODULE)/internal/(server$$|(platform/(gitcmd|portowner|subprocess)|cli|compat/plugin|control/(messenger|syncer)|input/build|node/(host|ingress|member|netpolicy|nodeapi/remote|nodeapi/session|overlay|peer|resolver|runtime))(/|$$))
 SECOND_TRY := --rerun-fails=1 --rerun-fails-max-failures=3
-PROCESSES := ^$(MODULE)/(api/kube|cmd/tend-operator|internal/(ci/(inputs|manpages|notices|portable)|node/agent|operator|server/(backup/restore|daemon)|store/etcd|test/(arch|fault|histories|mutants)))$$
+PROCESSES := ^$(MODULE)/(api/kube|cmd/tend-operator|internal/(ci/(inputs|manpages|notices|portable)|node/agent|operator|platform/procsession|server/(backup/restore|daemon)|store/etcd|test/(arch|fault|histories|mutants)))$$
 # Packages that take longest begin first. The simulation uses one processor.
 PURE_PACKAGES := $$({ echo $(MODULE)/internal/test/simulation; go list -tags integration ./... | grep -vE '$(SHARED)|$(MACHINE)|$(PROCESSES)'; } | awk '!seen[$$0]++' | xargs)
 LONGEST := server/daemon test/histories store/etcd node/agent

@@ -3,6 +3,8 @@ package api
 import (
 	"slices"
 	"strings"
+
+	"tend.dev/tend/api/pattern"
 )
 
 // Labels on every container an agent makes. An agent touches only containers whose LabelCluster is its own.
@@ -103,15 +105,22 @@ var publicZones = strings.Fields("arpa biz com edu gov info int mil net org loca
 	"sj sk sl sm sn so sr ss st su sv sx sy sz tc td tf tg th tj tk tl tm tn to tr tt tv tw tz ua ug uk " +
 	"us uy uz va vc ve vg vi vn vu wf ws ye yt za zm zw")
 
-// PublicZone reports whether a scope is called like a top-level domain that programs ask for. Its workloads have names
-// in Zones alone: a deployment com/github must not answer for github.com.
+// PublicZone reports whether a scope is called like a top-level domain that programs ask for: a deployment com/github
+// must not answer for github.com.
 func PublicZone(scope string) bool { return slices.Contains(publicZones, scope) }
+
+// podSlot matches what follows the dot in the name of a pod: an ordinal, or 8 hex digits.
+var podSlot = pattern.Lazy(`^([0-9]+|[0-9a-f]{8})$`)
+
+// ZonedAlone reports whether the workloads of a scope have names in Zones alone: those of a scope that is called like a
+// public domain, or like the slot of a pod. A deployment 0/shop-db must not answer for shop-db.0, the pod of shop/db.
+func ZonedAlone(scope string) bool { return PublicZone(scope) || podSlot().MatchString(scope) }
 
 // ServiceNames returns the names by which containers reach a workload, or an ordinal of one, the shortest first.
 func ServiceNames(name, scope string) []string {
 	base := strings.ToLower(name + "." + scope)
 	var out []string
-	if !PublicZone(scope) {
+	if !ZonedAlone(scope) {
 		out = append(out, base)
 	}
 	for _, zone := range Zones {

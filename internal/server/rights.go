@@ -137,20 +137,10 @@ func checkCommand(ctx context.Context, snap records.Snapshot, task *api.Task) er
 	if !object.Exists() || !release.Exists() { // the pod's rights are unknown
 		return notLive(task.ContainerName())
 	}
-	if node := snap.Node(task.Node); node.Exists() && node.Value.Runtime == "process" {
-		return commandRefused(task.ContainerName() + " is a plain process of its node, which reaches the host")
+	fault := verbs.RefuseInside(rights, snap, *object.Value, []records.Read[api.Task]{{Value: task}})
+	if fault == nil {
+		return nil
 	}
-	made := *object.Value
-	made.Spec = release.Value.Spec
-	for _, object := range []api.Object{*object.Value, made} {
-		if fault := rights.RefuseCommand(object); fault != nil {
-			return commandRefused(fault.Message)
-		}
-	}
-	return nil
-}
-
-func commandRefused(detail string) error {
 	return &api.Problem{Type: api.ProblemType + "Forbidden", Title: "Forbidden", Status: http.StatusForbidden,
-		Detail: detail, Next: "ask an admin to run it"}
+		Detail: fault.Message, Next: "ask an admin to run it"}
 }

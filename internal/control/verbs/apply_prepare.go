@@ -101,7 +101,7 @@ func (s *Service) prepareApply(
 		return nil, err
 	}
 	decided.stampHosts(snap, pruned, now)
-	decided.stampAssets(snap, m, pruned, found)
+	decided.stampAssets(snap, m, pruned, opts.rights, found)
 	decided.stampBuilds(snap, opts, now, found)
 	if err := decided.retry(snap, opts, now); err != nil {
 		return nil, err
@@ -111,6 +111,7 @@ func (s *Service) prepareApply(
 	decided.answer(snap, m.images, now)
 	checkRegistries(snap, decided.next, pruned, found)
 	checkTaken(snap, decided.next, pruned, m, found)
+	checkVolumeNames(snap, decided.next, pruned, opts.rights, found)
 	checkAliases(snap, decided.next, pruned, found)
 	checkDependencies(snap, decided.next, pruned, found)
 	checkExtended(snap, decided.next, found)

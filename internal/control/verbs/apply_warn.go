@@ -109,7 +109,7 @@ func (p *placed) warnOfReplicas() {
 
 // warnOfZone warns of a scope whose short names are the public DNS's.
 func (p *placed) warnOfZone() {
-	if p.next.Kind.Serves() && !p.stored.Exists() && api.PublicZone(p.next.Scope) {
+	if p.next.Kind.Serves() && !p.stored.Exists() && api.ZonedAlone(p.next.Scope) {
 		p.result.Warnings = append(p.result.Warnings,
 			fmt.Sprintf("containers reach it as %s alone: names that end in .%s are not of the cluster",
 				api.ServiceNames(p.next.Name, p.next.Scope)[0], p.next.Scope))

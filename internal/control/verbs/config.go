@@ -72,6 +72,9 @@ func (s *Service) SetConfig(ctx context.Context, bucket Bucket, change ConfigCha
 	decided, revision, err := decide(FieldManager{Actor: change.Actor}.asks(ctx, "config"), s,
 		func(snap records.Snapshot) (*configDecision, error) {
 			d, err := s.prepareConfig(snap, bucket, change, sealed)
+			if err == nil && !d.txn.Empty() {
+				err = refuseConfig(RightsOf(ctx), snap, bucket)
+			}
 			if err == nil && len(d.result.Created) > 0 && len(d.result.Affected) == 0 {
 				d.result.Notes = absentNotes(snap, bucket, RightsOf(ctx))
 			}

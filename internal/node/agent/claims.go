@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -97,44 +98,77 @@ func (a *Agent) ensureClaims(ctx context.Context, task api.Task, release node.Re
 		if err := a.checkOlder(ctx, task, c.volume); err != nil {
 			return err
 		}
-		err := a.runtime.EnsureVolume(ctx, c.volume, map[string]string{
-			api.LabelKind: string(task.Kind), api.LabelScope: task.Scope, api.LabelName: task.Name,
-			api.LabelClaim: c.claim, api.LabelOrdinal: task.Slot,
-		})
-		if err != nil {
+		if err := a.runtime.EnsureVolume(ctx, c.volume, c.labels(task)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// labels returns the labels of the claim's volume, which say whose it is.
+func (c claimed) labels(task api.Task) map[string]string {
+	return map[string]string{
+		api.LabelKind: string(task.Kind), api.LabelScope: task.Scope, api.LabelName: task.Name,
+		api.LabelClaim: c.claim, api.LabelOrdinal: task.Slot,
+	}
+}
+
 // wipe removes the volumes of an ordinal that a person asked to recreate, or to delete with its volumes, and those of
 // the ordinals in WipeSlots. Nothing else in Tend removes a volume. It runs after the container is removed and before
-// the task is forgotten, so that after a crash in between it runs again.
+// the task is forgotten, so that after a crash in between it runs again. It leaves a volume of another claim, and names
+// it in the error, once all of the ordinal's own are gone.
 func (a *Agent) wipe(ctx context.Context, task api.Task) error {
 	release, err := a.releases.of(ctx, task)
 	if err != nil {
 		return fmt.Errorf("find the volumes of ordinal %s: %w", strconv.Quote(task.Slot), err)
 	}
+	var left error
 	for slot := range strings.SplitSeq(strings.TrimSuffix(task.Slot+","+task.WipeSlots, ","), ",") {
 		ordinal := task
 		ordinal.Slot = slot
 		for _, c := range claimsOf(ordinal, release) {
-			if err := a.runtime.RemoveVolume(ctx, c.volume); err != nil {
+			err := a.runtime.RemoveVolume(ctx, c.volume, c.labels(ordinal))
+			switch {
+			case isAnothers(err):
+				left = errors.Join(left, err)
+			case err != nil:
 				return err
+			default:
+				a.log.Info("volume removed", "pod", ordinal.ContainerName(), "volume", c.volume)
 			}
-			a.log.Info("volume removed", "pod", ordinal.ContainerName(), "volume", c.volume)
 		}
 	}
-	return nil
+	return left
 }
 
-// notWiped keeps the task until its volumes are gone, and reports why they aren't: another container may use one.
-func (a *Agent) notWiped(assigned node.Assignment, status api.TaskStatus, cause error) (reconciler.Result, error) {
-	a.log.Warn("volume not removed", "pod", assigned.Task.ContainerName(), "error", cause)
+// isAnothers reports whether a volume wasn't removed because it belongs to another claim: a later try has no more right
+// to it.
+func isAnothers(err error) bool {
+	var rejected *runtime.RejectedError
+	return errors.As(err, &rejected) && rejected.Reason == api.ReasonVolumeTaken
+}
+
+// notWiped keeps the task until its volumes are gone, and reports why they aren't: another container may use one. Where
+// they are another's, it keeps the task for one period, so that people can read that; done is set once it may be
+// forgotten.
+func (a *Agent) notWiped(
+	assigned node.Assignment, status api.TaskStatus, cause error,
+) (again reconciler.Result, done bool) {
+	id, reason := assigned.Task.ID, api.ReasonVolumeNotRemoved
+	if isAnothers(cause) {
+		reason = api.ReasonVolumeTaken
+		since, _ := a.left.LoadOrStore(id, a.now())
+		if status.State == "" || a.now().Sub(since.(time.Time)) >= wipeAgain {
+			a.left.Delete(id)
+			return reconciler.Result{}, true
+		}
+	}
+	if last := a.reports.task(assigned); last.Reason != reason || last.Message != cause.Error() {
+		a.log.Warn("volume not removed", "pod", assigned.Task.ContainerName(), "error", cause)
+	}
 	if status.State != "" {
-		status.Reason, status.Message = api.ReasonVolumeNotRemoved, cause.Error()
+		status.Reason, status.Message = reason, cause.Error()
 		a.reports.reportTask(assigned, status)
 	}
-	return reconciler.Result{After: wipeAgain}, nil
+	return reconciler.Result{After: wipeAgain}, false
 }

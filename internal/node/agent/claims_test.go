@@ -145,3 +145,24 @@ func TestAWipeIsTriedUntilItSucceeds(t *testing.T) {
 		}
 	})
 }
+
+// A wipe leaves the volume of another claim whose names join to the same text, says so once, and ends.
+func TestAWipeLeavesWhatIsAnothers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newHarness(t)
+		l.start()
+		defer l.close()
+		task := l.ordinal(taskID(1), "0")
+		l.settle()
+		const volume = "tend-shop-db-data-0"
+		l.engine.Volumes()[volume][api.LabelScope] = "shop-db" // it is that of a claim data of shop-db/…
+		l.wipe(task)
+		if status := l.status(task); status.Reason != api.ReasonVolumeTaken || !strings.Contains(status.Message, volume) {
+			t.Errorf("it doesn't say what it left: %+v", status)
+		}
+		l.pass(time.Minute)
+		if _, there := l.engine.Volumes()[volume]; !there || l.status(task).ID != "" {
+			t.Errorf("volumes %v, status %+v", l.engine.Volumes(), l.status(task))
+		}
+	})
+}

@@ -74,7 +74,9 @@ func (a *Agent) runSteps(ctx context.Context, assigned node.Assignment) (reconci
 		a.probe(in, decision)
 		if decision.Forget && assigned.Task.Wipe {
 			if err := a.wipe(ctx, assigned.Task); err != nil {
-				return a.notWiped(assigned, in.Status, err)
+				if again, done := a.notWiped(assigned, in.Status, err); !done {
+					return again, nil
+				}
 			}
 		}
 		if step == 0 || overdue || isSlow(decision.Action.Verb) {

@@ -71,8 +71,8 @@ func (a *around) EnsureVolume(ctx context.Context, name string, labels map[strin
 	return a.between(ctx, "ensure_volume", func(ctx context.Context) error { return a.Runtime.EnsureVolume(ctx, name, labels) })
 }
 
-func (a *around) RemoveVolume(ctx context.Context, name string) error {
-	return a.between(ctx, "remove_volume", func(ctx context.Context) error { return a.Runtime.RemoveVolume(ctx, name) })
+func (a *around) RemoveVolume(ctx context.Context, name string, labels map[string]string) error {
+	return a.between(ctx, "remove_volume", func(ctx context.Context) error { return a.Runtime.RemoveVolume(ctx, name, labels) })
 }
 
 func (a *around) Resolve(ctx context.Context, reference string) (Image, error) {

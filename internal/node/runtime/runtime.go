@@ -34,8 +34,9 @@ type Runtime interface {
 	// EnsureVolume creates a volume of that name with labels, and leaves an existing one unchanged. It returns a
 	// RejectedError if the runtime has no volumes, or if CheckVolume refuses the existing one.
 	EnsureVolume(ctx context.Context, name string, labels map[string]string) error
-	// RemoveVolume removes a volume with its data. A missing one is not an error, one in use is.
-	RemoveVolume(ctx context.Context, name string) error
+	// RemoveVolume removes a volume with its data, unless CheckRemoval refuses. A missing one is not an error, one in use
+	// is.
+	RemoveVolume(ctx context.Context, name string, labels map[string]string) error
 	// Events streams the events of the cluster's containers and of image tags until ctx ends or the engine stops; then the
 	// channel closes. The reader then has to list again.
 	Events(ctx context.Context) (<-chan Event, error)

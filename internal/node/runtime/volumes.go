@@ -48,15 +48,27 @@ func refuse(writer volumes.Writer, found bool, err error) error {
 // CheckVolume returns a RejectedError if an existing volume has the labels of another claim than the wanted one: the
 // claims of two scopes may have the same name (a/b-c and a-b/c). A volume that a user created has no such labels.
 func CheckVolume(name string, have, wanted map[string]string) error {
-	for _, label := range []string{api.LabelScope, api.LabelName, api.LabelClaim} {
+	for _, label := range []string{api.LabelKind, api.LabelScope, api.LabelName, api.LabelClaim} {
 		if has := have[label]; has != "" && has != wanted[label] {
 			return &RejectedError{
 				Reason: api.ReasonVolumeTaken,
 				Detail: fmt.Sprintf("the volume %s is that of the claim %s of statefulset/%s/%s", name,
 					have[api.LabelClaim], have[api.LabelScope], have[api.LabelName]),
-				Next: "choose another name for the claim; or, if its data is not needed: docker volume rm " + name,
+				Next: "choose another name for the claim: the volume holds the other's data",
 			}
 		}
 	}
 	return nil
+}
+
+// CheckRemoval is CheckVolume for a volume that is to be removed. One that another cluster made on the engine stays
+// too, although it may be mounted: a cluster that was made again goes on with its data.
+func CheckRemoval(name string, have, wanted map[string]string) error {
+	if has := have[api.LabelCluster]; has != "" && has != wanted[api.LabelCluster] {
+		return &RejectedError{
+			Reason: api.ReasonVolumeTaken, Detail: fmt.Sprintf("the volume %s was made by another cluster (%s)", name, has),
+			Next: "if that cluster is gone and its data is not needed, an admin of the machine removes it",
+		}
+	}
+	return CheckVolume(name, have, wanted)
 }

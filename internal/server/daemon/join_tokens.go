@@ -35,9 +35,10 @@ func (d *daemon) joinToken(
 			Detail: "this server's store has no listener for other servers",
 			Next:   "start it again with --peer-listen HOST:PORT; what runs goes on meanwhile"}
 	}
-	token, secret := join.NewToken(asked.Role, d.nodeListener.desk.Authority.Fingerprint())
+	issuer := d.nodeListener.desk.Authority.Fingerprint()
+	token, secret := join.NewToken(asked.Role, issuer)
 	now := d.Now().UTC()
-	record := records.JoinToken{Hash: secret.Hash, JoinTokenInfo: api.JoinTokenInfo{
+	record := records.JoinToken{Hash: secret.Hash, Authority: issuer, JoinTokenInfo: api.JoinTokenInfo{
 		ID: secret.ID, Role: asked.Role, Node: asked.Node, Replace: asked.Replace, Uses: asked.Uses, MadeBy: by, MadeAt: now,
 		ExpiresAt: now.Add(ttl).Truncate(time.Second),
 	}}
@@ -108,7 +109,7 @@ func (d *daemon) inTurn(ctx context.Context, a join.Applicant, enter func() erro
 	if err != nil {
 		return err
 	}
-	if refused := join.Check(ofToken(token), a, d.Now()); refused != nil {
+	if refused := join.Check(d.ofToken(token), a, d.Now()); refused != nil {
 		return refused
 	}
 	select {
@@ -123,14 +124,6 @@ func (d *daemon) inTurn(ctx context.Context, a join.Applicant, enter func() erro
 		}
 	}
 	return busy(a.Name)
-}
-
-// ofToken returns the standing of a token by itself.
-func ofToken(token records.Read[records.JoinToken]) (is join.Standing) {
-	if token.Exists() {
-		is.Token, is.Hash = &token.Value.JoinTokenInfo, token.Value.Hash
-	}
-	return is
 }
 
 func (d *daemon) enterOnce(ctx context.Context, a join.Applicant) (authority.Machine, error) {
@@ -162,51 +155,6 @@ func (d *daemon) enterOnce(ctx context.Context, a join.Applicant) (authority.Mac
 			JoinedAt: d.Now().UTC(),
 		})
 	return machine, d.record(ctx, txn)
-}
-
-// standing returns the standing of a token and of a node's name, from the store.
-func (d *daemon) standing(ctx context.Context, token records.Read[records.JoinToken],
-	member records.Read[records.Member], node string,
-) (join.Standing, error) {
-	facts, err := readStored[api.NodeStatus](ctx, d.store, records.NodeKey(node))
-	if err != nil {
-		return join.Standing{}, err
-	}
-	_, err = d.store.Get(ctx, records.AliveKey(node))
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return join.Standing{}, err
-	}
-	alive := err == nil
-	declared, err := readStored[api.Object](ctx, d.store,
-		records.ObjectKey(api.Ref{Kind: api.KindNode, Scope: api.Unscoped, Name: node}))
-	if err != nil {
-		return join.Standing{}, err
-	}
-	is := ofToken(token)
-	is.Held, is.Alive, is.Ingress = facts.Exists(), alive, declaresIngress(declared)
-	named := nodeOf(node, member)
-	if d.host != nil && node == d.Node {
-		named.Server, named.Agent = d.Name, false
-	}
-	is.Server = membership.CheckAgent(named, d.serverList(named))
-	if member.Exists() {
-		// A machine that never reported anything has nothing that another could take over: it may have died while it joined.
-		// The node of a removed server is free for the machine, which continues as an agent.
-		former := member.Value.Server != "" && is.Server == nil
-		is.Alive = is.Alive && !former
-		is.Held = is.Held && !member.Value.Removed && !former
-		is.HeldToken, is.HeldKey = member.Value.Token, member.Value.Key
-	}
-	return is, nil
-}
-
-// declaresIngress reports whether a node is declared to serve ingresses.
-func declaresIngress(object records.Read[api.Object]) bool {
-	if !object.Exists() || object.Value.Metadata.Deleting() {
-		return false
-	}
-	spec, err := api.DecodeSpec[api.NodeSpec](*object.Value)
-	return err != nil || spec.Ingress != nil && *spec.Ingress
 }
 
 // used adds that a token was used to a transaction.
@@ -254,7 +202,7 @@ func (d *daemon) mayUse(
 	if err != nil {
 		return token, false, err
 	}
-	is := ofToken(token)
+	is := d.ofToken(token)
 	is.Version = membership.CheckServerVersion(a.Version, d.versions())
 	again, refused := join.Decide(is, a, d.Now())
 	if refused != nil {

@@ -303,6 +303,7 @@ func TestKeysAreRotated(t *testing.T) {
 	if err := had.forges(nodes, c.gates["a"]); err != nil {
 		t.Errorf("before its authority is rotated, a forged certificate is refused: %v", err)
 	}
+	early := c.joinToken()
 	waiting := had.waits(nodes, c.gates["a"]) // on a connection that no record ties to a node
 	c.rotate(api.KeyNodes, nil)
 	if status := waiting("GET", "/node/v1/state"); status != http.StatusUnauthorized && status != 0 {
@@ -314,6 +315,15 @@ func TestKeysAreRotated(t *testing.T) {
 		}
 	}
 	a.until("the worker answers again", func() bool { return c.alive("worker") })
+	for _, name := range []string{"a", "b"} {
+		if status, text := joinsRaw(t, c.gates[name], early, "late"); status != http.StatusUnauthorized ||
+			!strings.Contains(text, "rotated") {
+			t.Errorf("%s answers a token of the old authority with %d %s", name, status, text)
+		}
+	}
+	if status, text := joinsRaw(t, c.gates["b"], c.joinToken(), "late"); status != http.StatusOK {
+		t.Errorf("a token of the new authority: answered %d %s", status, text)
+	}
 
 	restarted := map[string]bool{}
 	for _, name := range []string{"a", "b"} {

@@ -47,6 +47,8 @@ type JoinToken struct {
 	api.JoinTokenInfo
 	// Hash is SHA-256 of the secret.
 	Hash []byte `json:"hash"`
+	// Authority is the fingerprint of the nodes' authority with which it was made; empty before Tend recorded it.
+	Authority string `json:"authority,omitempty"`
 	// Settled are the servers of Used that have started, or were removed: none of them gets the answer again.
 	Settled []string `json:"settled,omitempty"`
 }

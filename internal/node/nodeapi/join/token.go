@@ -28,6 +28,7 @@ const tokenRefused = "TokenRefused"
 var (
 	ErrMalformed = errors.New("that is not a token of tend nodes add")
 	ErrExpired   = errors.New("the token has expired: make another with tend nodes add")
+	ErrFormer    = errors.New("the token is from before the keys of nodes were rotated: make another with tend nodes add")
 	ErrUnknown   = errors.New("the token is of another cluster, or was revoked")
 	ErrRole      = errors.New("a server joins with a token of tend nodes add --server, an agent with one of tend nodes add")
 )
@@ -82,6 +83,8 @@ type Standing struct {
 	// Token is nil if no token has the applicant's id.
 	Token *api.JoinTokenInfo
 	Hash  []byte
+	// Former is set if the token was made under an authority that is accepted no longer.
+	Former bool
 	// Held is set if a machine has the node's name; Alive if it answers. Token and key are those with which it joined.
 	Held, Alive        bool
 	HeldToken, HeldKey string
@@ -143,6 +146,8 @@ func checkToken(is Standing, a Applicant, now time.Time) error {
 		return ErrUnknown
 	case a.Secret.Server != (is.Token.Role == api.JoinAsServer):
 		return ErrRole
+	case is.Former:
+		return ErrFormer
 	case !now.Before(is.Token.ExpiresAt):
 		return ErrExpired
 	}

@@ -17,7 +17,7 @@ func (c *Control) Resolve(_ context.Context, name string) (node.Names, error) {
 	snap := c.snapshot()
 	bare, zoned := withoutZone(name)
 	name, scope, ok := strings.Cut(bare, ".")
-	if !ok || strings.Contains(scope, ".") || !zoned && api.PublicZone(scope) {
+	if !ok || strings.Contains(scope, ".") || !zoned && api.ZonedAlone(scope) {
 		return node.Names{}, nil
 	}
 	if pods, found := c.podsCalled(snap, scope, name); found {

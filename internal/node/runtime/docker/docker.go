@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/node/runtime"
+	"tend.dev/tend/internal/platform/recovery"
 )
 
 // Options choose the engine and whose containers the runtime handles. Cluster and Node are needed.
@@ -50,6 +52,10 @@ type Runtime struct {
 	limits  atomic.Pointer[hardLimits]
 	// negotiated is set once the client knows the engine's API version.
 	negotiated atomic.Bool
+	// endings are the ends of commands whose users have gone; closing, once it is closed, has them hurry.
+	endings recovery.Group
+	closing chan struct{}
+	close   sync.Once
 }
 
 var _ runtime.Runtime = (*Runtime)(nil)
@@ -86,7 +92,10 @@ func New(_ context.Context, options Options) (*Runtime, error) {
 	if err != nil {
 		return nil, fmt.Errorf("docker runtime: engine address: %w", err)
 	}
-	rt := &Runtime{client: engine, options: options, log: options.Logger, owned: newOwned()}
+	rt := &Runtime{
+		client: engine, options: options, log: options.Logger, owned: newOwned(),
+		closing: make(chan struct{}),
+	}
 	rt.network = &platformNetwork{runtime: rt, name: options.NetworkName}
 	return rt, nil
 }
@@ -105,7 +114,11 @@ func newHTTPClient() *http.Client {
 }
 
 // Close frees the connections; containers keep running.
-func (r *Runtime) Close() error { return r.client.Close() }
+func (r *Runtime) Close() error {
+	r.close.Do(func() { close(r.closing) })
+	r.endings.Wait()
+	return r.client.Close()
+}
 
 // apiVersion returns the API version used with the engine, agreed on with the first call that needs it.
 func (r *Runtime) apiVersion(ctx context.Context) (string, error) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/moby/moby/api/pkg/stdcopy"
@@ -54,6 +56,9 @@ type execution struct {
 	stream         client.HijackedResponse
 	stdout, stderr *output
 	ended          chan struct{}
+	// exited is set once the engine has given the exit code.
+	exited  atomic.Bool
+	closing sync.Once
 }
 
 func (e *execution) copy(tty bool) {
@@ -105,6 +110,7 @@ func (e *execution) Wait(ctx context.Context) (int, error) {
 			return 0, fault("exit code of exec", err)
 		}
 		if !inspected.Running {
+			e.exited.Store(true)
 			return inspected.ExitCode, nil
 		}
 		select {
@@ -115,8 +121,15 @@ func (e *execution) Wait(ctx context.Context) (int, error) {
 	}
 }
 
-// Close disconnects from the command; a command that reads its input gets an end of file.
+// Close disconnects from the command, and ends it if it has not ended by itself: a command whose user has gone, or may
+// run none any more, must not go on. It doesn't wait for that. A command that reads its input gets an end of file.
 func (e *execution) Close() error {
+	e.closing.Do(func() {
+		if e.exited.Load() {
+			return
+		}
+		e.runtime.endings.Go(e.hangUp)
+	})
 	e.stdout.abandon()
 	e.stderr.abandon()
 	err := e.stream.Conn.Close()

@@ -13,8 +13,8 @@ func TestOlderVolume(t *testing.T) {
 	c := newCluster(t)
 	const ours, older = "tend-tendtest-older-data-0", "voodu-tendtest-older-data-0"
 	t.Cleanup(func() {
-		if err := errors.Join(c.RemoveVolume(context.Background(), ours),
-			c.RemoveVolume(context.Background(), older)); err != nil {
+		if err := errors.Join(c.RemoveVolume(context.Background(), ours, nil),
+			c.RemoveVolume(context.Background(), older, nil)); err != nil {
 			t.Log(err)
 		}
 	})

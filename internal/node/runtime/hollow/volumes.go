@@ -16,12 +16,20 @@ func (r *Runtime) EnsureVolume(ctx context.Context, name string, labels map[stri
 	if err := r.begin(ctx, "ensurevolume", name); err != nil {
 		return err
 	}
+	labels = r.volumeLabels(labels)
 	return r.inspect(ctx, func(e *Engine) error {
 		if _, there := e.volumes[name]; !there {
-			e.volumes[name] = maps.Clone(labels)
+			e.volumes[name] = labels
 		}
 		return runtime.CheckVolume(name, e.volumes[name], labels)
 	})
+}
+
+// volumeLabels adds the cluster to the labels of a claim, as the docker runtime does.
+func (r *Runtime) volumeLabels(claim map[string]string) map[string]string {
+	labels := map[string]string{api.LabelCluster: r.cluster}
+	maps.Copy(labels, claim)
+	return labels
 }
 
 // OlderVolume returns the predecessor's volume of a claim, as the docker runtime does.
@@ -38,11 +46,14 @@ func (r *Runtime) OlderVolume(ctx context.Context, name string) (older string, e
 }
 
 // RemoveVolume implements runtime.Runtime.
-func (r *Runtime) RemoveVolume(ctx context.Context, name string) error {
+func (r *Runtime) RemoveVolume(ctx context.Context, name string, labels map[string]string) error {
 	if err := r.begin(ctx, "removevolume", name); err != nil {
 		return err
 	}
 	return r.inspect(ctx, func(e *Engine) error {
+		if err := runtime.CheckRemoval(name, e.volumes[name], r.volumeLabels(labels)); err != nil {
+			return err
+		}
 		for _, c := range e.sortedLocked() {
 			for _, mount := range c.spec.Spec.Volumes {
 				if strings.HasPrefix(mount, name+":") {

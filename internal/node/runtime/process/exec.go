@@ -20,6 +20,7 @@ import (
 
 	"tend.dev/tend/internal/node/runtime"
 	"tend.dev/tend/internal/node/runtime/process/shim"
+	"tend.dev/tend/internal/platform/procsession"
 )
 
 // shell is a command run in a container: beside its program, as the same user, in the same folder. It is a child of
@@ -211,7 +212,7 @@ func exitCode(state *os.ProcessState) int {
 	return state.ExitCode()
 }
 
-// Close kills the command and everything it started.
+// Close kills the command and everything it started that has no session of its own.
 func (s *shell) Close() error {
 	s.closing.Do(func() {
 		s.kill()
@@ -225,6 +226,9 @@ func (s *shell) kill() {
 	select {
 	case <-s.done: // its process number may be in use again
 	default:
+		if session, leads := procsession.Of(s.command.Process.Pid); leads { // jobs of a shell have groups of their own
+			session.Signal(unix.SIGKILL, func(int) bool { return true })
+		}
 		_ = unix.Kill(-s.command.Process.Pid, unix.SIGKILL)
 	}
 }

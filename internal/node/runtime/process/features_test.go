@@ -3,6 +3,8 @@
 package process
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -247,6 +249,29 @@ func TestExecEnds(t *testing.T) {
 		t.Errorf("code %d, %v", code, err)
 	}
 	_ = kept.Close()
+}
+
+// TestAClosedCommandEndsWithItsJobs: jobs of a shell have groups of their own.
+func TestAClosedCommandEndsWithItsJobs(t *testing.T) {
+	b := newBench(t)
+	c := b.run(spec("a", "/server", "wait"))
+	shell, err := b.rt.Exec(t.Context(), c.ID, runtime.ExecOptions{
+		TTY: true, Command: []string{"sh", "-c", "set -m; nohup sleep 1000 >/dev/null 2>&1 & echo $!; wait"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(shell.Stdout()).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := shell.Close(); err != nil {
+		t.Error(err)
+	}
+	b.wait("the job ends", func() bool {
+		stat, err := os.ReadFile("/proc/" + strings.TrimSpace(line) + "/stat")
+		return err != nil || bytes.Contains(stat, []byte(") Z "))
+	})
 }
 
 // TestStopSignal: the declared signal is sent first, and reported.

@@ -153,7 +153,7 @@ func TestVolumesAreRefused(t *testing.T) {
 	if err := rt.EnsureVolume(t.Context(), "data", nil); !errors.As(err, &rejected) || !strings.Contains(rejected.Error(), "volume_claims") {
 		t.Errorf("a volume was not refused by its field: %v", err)
 	}
-	if err := rt.RemoveVolume(t.Context(), "data"); err != nil {
+	if err := rt.RemoveVolume(t.Context(), "data", nil); err != nil {
 		t.Errorf("removing a volume that can't exist failed: %v", err)
 	}
 }

@@ -15,4 +15,4 @@ func (r *Runtime) EnsureVolume(context.Context, string, map[string]string) error
 }
 
 // RemoveVolume does nothing, because there are no volumes.
-func (r *Runtime) RemoveVolume(context.Context, string) error { return nil }
+func (r *Runtime) RemoveVolume(context.Context, string, map[string]string) error { return nil }

@@ -98,6 +98,7 @@ func cases(h Harness) map[string]func(*fixture) {
 		all["exec/stdin"] = testExecStdin
 		all["exec/stopped"] = testExecStopped
 		all["exec/killed"] = testExecKilled
+		all["exec/closed"] = testExecClosed
 	}
 	if !h.Simulated && !h.NoStats {
 		all["stats"] = testStats

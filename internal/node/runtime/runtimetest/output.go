@@ -171,6 +171,21 @@ func testExecKilled(f *fixture) {
 	f.inState(container.ID, runtime.StateRunning)
 }
 
+// testExecClosed: a command whose user goes ends, though it doesn't read its input and ignores signals.
+func testExecClosed(f *fixture) {
+	container := f.start(f.spec())
+	exec := f.exec(container.ID, runtime.ExecOptions{Command: []string{"ignore-term"}})
+	_, err := io.ReadFull(exec.Stdout(), make([]byte, len("ignoring")))
+	f.noError("read stdout", err)
+	f.noError("close", exec.Close())
+	ctx, cancel := context.WithTimeout(f.Context(), f.Patience)
+	defer cancel()
+	if _, err := exec.Wait(ctx); err != nil {
+		f.Errorf("it runs on: %v", err)
+	}
+	f.inState(container.ID, runtime.StateRunning)
+}
+
 func testExecStopped(f *fixture) {
 	container := f.create(f.spec())
 	_, err := f.runtime.Exec(f.Context(), container.ID,

@@ -78,7 +78,7 @@ func waitForTerm() int {
 
 // ignoreTerm never ends by itself; only SIGKILL helps.
 func ignoreTerm() int {
-	signal.Ignore(syscall.SIGTERM, syscall.SIGINT)
+	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	fmt.Println("ignoring")
 	for {
 		time.Sleep(time.Hour)

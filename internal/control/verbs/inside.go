@@ -1,0 +1,108 @@
+package verbs
+
+import (
+	"maps"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/env"
+	"tend.dev/tend/internal/core/source"
+	"tend.dev/tend/internal/store/records"
+)
+
+// RefuseInside returns why a person, or a source, may not decide what runs in pods of an object: by a command, or by
+// what they read (config, files of assets). It is nil if they may. What runs there has all that the pods have, so the
+// object counts as it is declared, and as each of the pods was made.
+func RefuseInside(
+	rights source.Rights, snap records.Snapshot, object api.Object, pods []records.Read[api.Task],
+) *source.Error {
+	if rights.Trusted || !object.Kind.HasContainers() {
+		return nil
+	}
+	declared := []api.Object{object}
+	for _, pod := range pods {
+		if runsProcesses(snap.Node(pod.Value.Node)) {
+			return source.NewFault(api.ReasonNotAllowed, "ask an admin",
+				"%s is a plain process of its node, which reaches the host", pod.Value.ContainerName())
+		}
+		if release := snap.ReleaseOf(*pod.Value); release.Exists() {
+			made := object
+			made.Spec = release.Value.Spec
+			declared = append(declared, made)
+		}
+	}
+	for _, object := range declared {
+		if fault := rights.RefuseCommand(object); fault != nil {
+			return fault
+		}
+	}
+	return nil
+}
+
+func runsProcesses(node records.Read[api.NodeStatus]) bool {
+	return node.Exists() && node.Value.Runtime == "process"
+}
+
+// refuseReached is RefuseInside for all pods of an object that a change reaches, those to come among them: where no pod
+// runs now, any node may be the next one's.
+func refuseReached(rights source.Rights, snap records.Snapshot, object api.Object) *source.Error {
+	pods := snap.TasksOf(object.Ref())
+	if fault := RefuseInside(rights, snap, object, pods); fault != nil || rights.Trusted {
+		return fault
+	}
+	if len(pods) > 0 || object.Confined() || !object.Kind.HasContainers() {
+		return nil
+	}
+	for _, node := range snap.Nodes() {
+		if runsProcesses(node) {
+			return source.NewFault(api.ReasonNotAllowed, "ask an admin",
+				"%s: its pods may be plain processes of node %s, which reach the host", object.Ref(), node.Value.ID)
+		}
+	}
+	return nil
+}
+
+// refuseConfig returns an error if a person may not change a bucket: a variable such as LD_PRELOAD is a program that
+// runs in the pods that get it.
+func refuseConfig(rights source.Rights, snap records.Snapshot, bucket Bucket) error {
+	for _, kind := range api.KindsThat(api.Kind.HasContainers) {
+		for object := range snap.Objects(kind) {
+			if rights.Trusted || !env.ReadBy(*object.Value, env.Bucket(bucket)) {
+				continue
+			}
+			if fault := refuseReached(rights, snap, *object.Value); fault != nil {
+				return configRefused(bucket, object.Value.Ref(), fault, rights)
+			}
+		}
+	}
+	return nil
+}
+
+func configRefused(bucket Bucket, ref api.Ref, fault *source.Error, rights source.Rights) error {
+	detail, next := ref.String()+" reads this config: "+fault.Message, "ask an admin to set it"
+	if !rights.Sees(ref.Scope) {
+		detail = "an object of another scope reads this config, and it reaches the host"
+	}
+	if bucket.Name == "" {
+		next = "set it for the single objects that need it (" + bucket.Scope + "/NAME), or " + next
+	}
+	return &Error{Reason: Forbidden, Detail: detail + "; nothing was stored", Next: next}
+}
+
+// refuseFiles adds the stored objects whose files an apply changes, though who applies may not decide what runs there.
+func (d *applyDecision) refuseFiles(rights source.Rights, snap records.Snapshot, found *faults) {
+	for _, p := range d.placed {
+		if !p.stored.Exists() || maps.Equal(p.stored.Value.AssetDigests(), p.next.AssetDigests()) {
+			continue
+		}
+		fault := refuseReached(rights, snap, *p.stored.Value)
+		switch {
+		case fault == nil:
+		case rights.Sees(p.next.Scope):
+			found.add(Forbidden, p.next.Ref(), "assets", "ask an admin to apply the asset",
+				"a file that it uses changes: %s", fault.Message)
+		default:
+			found.add(Forbidden, p.next.Ref(), "assets", "ask an admin to apply the asset",
+				"a file that it uses changes, and it reaches the host")
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package verbs
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/source"
+	"tend.dev/tend/internal/store/records"
+)
+
+// reaching are the verbs of a deployer that reach the pods of deployment/prod/agent; runs says that they decide what
+// runs there.
+var reaching = map[string]struct {
+	runs bool
+	call func(*Service, context.Context) error
+}{
+	"config of the object":   {true, setConfig(Bucket{"prod", "agent"}, ConfigChange{Set: map[string]string{"LD_PRELOAD": "/x.so"}})},
+	"config for the restart": {true, setConfig(Bucket{"prod", "agent"}, ConfigChange{Set: map[string]string{"A": "b"}, Quiet: true})},
+	"config of its scope":    {true, setConfig(Bucket{"prod", ""}, ConfigChange{Set: map[string]string{"A": "b"}})},
+	"config that it names":   {true, setConfig(Bucket{"prod", "shared"}, ConfigChange{Set: map[string]string{"A": "b"}})},
+	"a key removed":          {true, setConfig(Bucket{"prod", "shared"}, ConfigChange{Unset: []string{"OLD"}})},
+	"what config has":        {false, setConfig(Bucket{"prod", "shared"}, ConfigChange{Set: map[string]string{"OLD": "1"}})},
+	"config of another":      {false, setConfig(Bucket{"prod", "web"}, ConfigChange{Set: map[string]string{"A": "b"}})},
+	"a file that it mounts":  {true, applies(asset("prod", "conf", map[string]string{"run": "mine"}))},
+	"the same with the object": {true, func(s *Service, ctx context.Context) error {
+		read, err := s.opts.Reader.Fresh(ctx)
+		if err != nil {
+			return err
+		}
+		agent := *read.Object(ref("prod", "agent")).Value
+		agent.Metadata = api.Metadata{}
+		return applies(agent, asset("prod", "conf", map[string]string{"run": "mine"}))(s, ctx)
+	}},
+	"a file before one of no scope": {true, applies(asset("prod", "ca", map[string]string{"pem": "mine"}))},
+	"a file of others":              {false, applies(asset("prod", "other", map[string]string{"run": "mine"}))},
+	"a restart": {false, func(s *Service, ctx context.Context) error {
+		_, err := s.Restart(ctx, TargetOf(ref("prod", "agent")), "carol")
+		return err
+	}},
+	"a scale": {false, func(s *Service, ctx context.Context) error {
+		_, err := s.Scale(ctx, TargetOf(ref("prod", "agent")), 3, FieldManager{Actor: "carol"})
+		return err
+	}},
+}
+
+func setConfig(bucket Bucket, change ConfigChange) func(*Service, context.Context) error {
+	return func(s *Service, ctx context.Context) error {
+		_, err := s.SetConfig(ctx, bucket, change)
+		return err
+	}
+}
+
+func applies(objects ...api.Object) func(*Service, context.Context) error {
+	return func(s *Service, ctx context.Context) error {
+		_, err := s.Apply(ctx, objects, ApplyOptions{})
+		return err
+	}
+}
+
+// TestADeployerDecidesNotWhatRunsOnAHost walks verbs × what an admin's workload has of the host.
+func TestADeployerDecidesNotWhatRunsOnAHost(t *testing.T) {
+	const fields = `"image":"a","env_from":["shared"],"env":{"CA":"${asset.ca.pem}"}`
+	with := func(volumes, more string) string {
+		return `{` + fields + `,"volumes":["${asset.conf.run}:/run"` + volumes + `]` + more + `}`
+	}
+	for name, workload := range map[string]struct {
+		host bool
+		spec string
+		pod  func(w *world) // makes the pod that runs
+	}{
+		"no part of the host":       {false, with("", ""), nil},
+		"a folder that all may":     {false, with(`,"/srv/data:/d"`, ""), nil},
+		"a folder":                  {true, with(`,"/:/host"`, ""), nil},
+		"a device":                  {true, with("", `,"devices":["/dev/kvm"]`), nil},
+		"its network":               {true, with("", `,"network_mode":"host"`), nil},
+		"flags of the engine":       {true, with("", `,"docker_options":["--privileged"]`), nil},
+		"a folder, of a former pod": {true, with("", ""), func(w *world) { w.podOf("n1", with(`,"/:/host"`, "")) }},
+		"plain processes":           {true, with("", ""), func(w *world) { w.podOf("plain", with("", "")) }},
+		"plain processes, later":    {true, with("", ""), func(w *world) { w.node("plain", "process") }},
+		"a pod on another node": {false, with("", ""), func(w *world) {
+			w.node("plain", "process")
+			w.podOf("n1", with("", ""))
+		}},
+	} {
+		for verb, tc := range reaching {
+			t.Run(name+"/"+verb, func(t *testing.T) {
+				w := newWorld(t, withKeys, func(o *Options) { o.Assets = newShelf() })
+				w.mustApply(asset("prod", "conf", map[string]string{"run": "theirs"}),
+					asset(api.Unscoped, "ca", map[string]string{"pem": "theirs"}), deployment("prod", "agent", workload.spec))
+				carol := WithRights(t.Context(), source.Rights{
+					Person: "carol is deployer of prod", Scopes: []string{"prod"}, HostPaths: []string{"/srv/data"},
+				})
+				if err := applies(deployment("prod", "web", `{"image":"a"}`))(w.service, carol); err != nil {
+					t.Fatal(err)
+				}
+				w.set(Bucket{"prod", "shared"}, "OLD", "1")
+				if workload.pod != nil {
+					workload.pod(w)
+				}
+				before := w.revision()
+				err := tc.call(w.service, carol)
+				if !workload.host || !tc.runs {
+					if err != nil {
+						t.Errorf("it is refused: %v", err)
+					}
+					return
+				}
+				var refused *Error
+				if !errors.As(err, &refused) || refused.Reason != Forbidden || refused.Next == "" ||
+					!strings.Contains(refused.Error(), "prod/agent") && !strings.Contains(refused.Error(), "prod-agent.") {
+					t.Errorf("it is not refused, with the object that has the host: %v", err)
+				}
+				if w.revision() != before {
+					t.Error("something was stored")
+				}
+				if err := tc.call(w.service, t.Context()); err != nil {
+					t.Errorf("an admin is refused: %v", err)
+				}
+			})
+		}
+	}
+}
+
+func (w *world) node(id, runtime string) {
+	w.put(records.NodeKey(id), api.NodeStatus{ID: id, Runtime: runtime, Ready: true})
+}
+
+// podOf makes the pod of deployment/prod/agent on a node, plain or not, of a release with a spec.
+func (w *world) podOf(node, spec string) {
+	agent := w.object(ref("prod", "agent"))
+	w.node(node, map[string]string{"plain": "process"}[node])
+	w.put(records.ReleaseKey(agent.Ref(), "v1"), api.Release{ID: "v1", Kind: agent.Kind, Scope: agent.Scope, Name: agent.Name,
+		Spec: []byte(spec)})
+	task := api.Task{ID: strings.Repeat("a", 16), Kind: agent.Kind, Scope: agent.Scope, Name: agent.Name,
+		OwnerUID: agent.Metadata.UID, Slot: "aaaaaaaa", Release: "v1", Node: node, Desired: api.DesiredRunning}
+	w.put(records.TaskKey(task.ID), task)
+}
