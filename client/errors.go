@@ -97,7 +97,7 @@ func certificateFault(server string, err error) error {
 
 // refused is the error of a server that takes no call with this client's token.
 func (c *Client) refused(response *http.Response) error {
-	if strings.HasPrefix(c.token, api.AccessTokenPrefix+".") {
+	if strings.HasPrefix(c.token, api.AccessTokenPrefix+".") || strings.HasPrefix(c.server, "https:") && c.token != "" {
 		return problemFrom(response)
 	}
 	problem := &api.Problem{
