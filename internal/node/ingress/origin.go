@@ -18,7 +18,7 @@ type origin struct {
 // else says there counts for nothing.
 func (p *Proxy) originOf(r *http.Request) origin {
 	o := origin{client: addressOf(r.RemoteAddr), host: r.Host, secure: r.TLS != nil}
-	if len(p.opts.Trusted) == 0 || !oneHas(p.opts.Trusted, addrOf(o.client)) {
+	if !p.isTrusted(r) {
 		return o
 	}
 	// Each proxy adds the address that it was asked from at the end. Where the chain of trusted proxies ends, the
@@ -43,6 +43,11 @@ func (p *Proxy) originOf(r *http.Request) origin {
 		o.host = said
 	}
 	return o
+}
+
+// isTrusted reports whether a request came from a proxy that is trusted.
+func (p *Proxy) isTrusted(r *http.Request) bool {
+	return len(p.opts.Trusted) > 0 && oneHas(p.opts.Trusted, addrOf(addressOf(r.RemoteAddr)))
 }
 
 // last returns the last element of a list: it is the nearest proxy's, while those before it may be the client's own. It

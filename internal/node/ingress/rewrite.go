@@ -9,8 +9,9 @@ import (
 // rewrite sets the request that the pod gets: the same one, with the addresses it came by.
 func rewrite(r *httputil.ProxyRequest) {
 	x := exchangeOf(r.In.Context())
+	trusted := x.proxy.isTrusted(r.In)
 	for name := range r.Out.Header {
-		if claims(name) {
+		if claims(name, trusted) {
 			delete(r.Out.Header, name)
 		}
 	}
