@@ -19,8 +19,8 @@ const (
 
 // Discover finds the server: TEND_SERVER; else the socket in TEND_ROOT; else the system's socket if it is there; else
 // the one of the user's own server; else that of a `tend dev` in the working directory, if the user started it. The
-// token of an http or https server is TEND_TOKEN. The one in a server's root is sent to no port by itself: another program
-// may listen there while that server is down, and who may read the file may open the socket beside it.
+// token of an http or https server is TEND_TOKEN. The one in a server's root is sent to no port by itself: another
+// program may listen there while that server is down, and who may read the file may open the socket beside it.
 func Discover(getenv func(string) string) Options {
 	opts := Options{Server: getenv("TEND_SERVER"), Token: getenv("TEND_TOKEN"), PluginCall: getenv("TEND_PLUGIN_CALL"),
 		Traceparent: getenv("TRACEPARENT")}

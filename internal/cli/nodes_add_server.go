@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// serverSwitch is --server of `tend nodes add`. Alone it says for what the token is; with a URL it is the flag that every
-// command has, which it hides.
+// serverSwitch is --server of `tend nodes add`. Alone it says for what the token is; with a URL it is the flag that
+// every command has, which it hides.
 type serverSwitch struct {
-	// alone is how often it was given without a value of its own.
+	// alone counts how often it was given without a value of its own.
 	alone int
 	url   string
 }

@@ -8,9 +8,9 @@ import (
 	"tend.dev/tend/internal/store/blob"
 )
 
-// holds returns an error, as if the file weren't there, unless the caller may use the bytes of a digest: an admin, who
-// sent them, and who may read an object that refers to them. A digest alone is no key: files of other scopes are known by
-// theirs, such as those of published programs.
+// holds returns an error, as if the file weren't there, unless the caller may use the bytes of a digest: an admin, one
+// who sent them, and one who may read an object that refers to them. A digest alone gives no right: that of a published
+// program is known to all.
 func (s *Server) holds(ctx context.Context, digest string) error {
 	of := s.account(ctx)
 	if of == nil || of.has(digest) {

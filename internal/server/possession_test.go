@@ -11,7 +11,8 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// TestADigestIsNoKey: who knows the digest of a file of another scope learns nothing of it, and gets it by the bytes alone.
+// TestADigestIsNoKey: who knows the digest of a file of another scope learns nothing of it, and gets it by the bytes
+// alone.
 func TestADigestIsNoKey(t *testing.T) {
 	blobs, err := blob.Open(blob.Options{Root: t.TempDir(), MinFree: -1})
 	if err != nil {

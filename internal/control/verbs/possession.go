@@ -14,8 +14,8 @@ func WithSent(ctx context.Context, sent func(digest string) bool) context.Contex
 	return context.WithValue(ctx, sentKey{}, sent)
 }
 
-// mayUse reports whether a declarer may use the bytes of a digest: one who is trusted, who sent them, or who may read an
-// object that refers to them. Files of assets without a scope are for all.
+// mayUse reports whether a declarer may use the bytes of a digest: one who is trusted, who sent them, or who may read
+// an object that refers to them. Files of assets without a scope are for all.
 func (s *Service) mayUse(ctx context.Context, rights source.Rights, digest string) (bool, error) {
 	if sent, ok := ctx.Value(sentKey{}).(func(digest string) bool); rights.Trusted || ok && sent(digest) {
 		return true, nil

@@ -1,7 +1,6 @@
 package ports
 
 import (
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,10 +18,7 @@ func Numbers(addresses ...string) (out []int) {
 		if _, after, isURL := strings.Cut(address, "://"); isURL {
 			address = after
 		}
-		_, port, err := net.SplitHostPort(address)
-		if err != nil {
-			continue
-		}
+		port := address[strings.LastIndexByte(address, ':')+1:]
 		if number, err := strconv.Atoi(port); err == nil && number > 0 && !slices.Contains(out, number) {
 			out = append(out, number)
 		}
@@ -37,10 +33,10 @@ type Reserved struct {
 	Number int
 }
 
-// TakesReserved returns the ports of Tend's own listeners that an object would take on its nodes: the defaults, and those
-// that the servers announce. Whoever holds such a port while the listener is down keeps it down, and gets what its
-// clients send. published are the object's `ports`. One that the engine chooses from a range counts with all of it. The
-// address doesn't matter: a listener of all addresses has this one too.
+// TakesReserved returns the ports of Tend's own listeners that an object would take on its nodes: the defaults, and
+// those that the servers announce. A program that holds such a port while the listener is down keeps it down, and gets
+// what its clients send. published are the object's `ports`. One that the engine chooses from a range counts with all
+// of it. The address doesn't matter: a listener of all addresses has this one too.
 func TakesReserved(object api.Object, published []string, announced []int) (out []Reserved) {
 	add := func(field string, first, last int) {
 		for _, number := range slices.Concat(defaults, announced) {

@@ -40,8 +40,8 @@ var addressed = []string{
 }
 
 // claims reports whether a field is one that a pod must not get from a client: one of claimed, and unless the client is
-// a trusted proxy one of addressed. Nor may it get one whose name becomes the same variable of CGI, where each character
-// that is no letter and no digit is an underscore.
+// a trusted proxy one of addressed. Nor may it get one whose name becomes the same variable of CGI, which turns each
+// character into an underscore that is neither a letter nor a digit.
 func claims(name string, trusted bool) bool {
 	return oneOf(claimed, name) || !trusted && oneOf(addressed, name)
 }

@@ -38,7 +38,7 @@ func TestLookup(t *testing.T) {
 		"0177.0.0.1":  {"and this", nil, ErrRefused},
 		"a.localhost": {"it leads here by definition", nil, ErrRefused},
 		"[::1]":       {"brackets are no part of a host", nil, missing},
-		"203.0.113.1":   {"no name is looked up", []string{"203.0.113.1"}, nil},
+		"203.0.113.1": {"no name is looked up", []string{"203.0.113.1"}, nil},
 		"nowhere":     {"the error is the resolver's", nil, missing},
 	} {
 		got, err := Lookup(t.Context(), host, find)

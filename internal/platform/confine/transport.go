@@ -13,7 +13,8 @@ import (
 	"tend.dev/tend/internal/core/source"
 )
 
-// ErrRefused is the error of a call that would reach this machine, its link or networks of its own. What helps, its callers know.
+// ErrRefused is the error of a call that would reach this machine, its link or networks of its own. What helps, its
+// callers know.
 var ErrRefused = errors.New("is on the caller's own machine, link or networks, which only what is trusted may reach")
 
 // Advised returns an error with what helps where an object names the machine that is refused.
