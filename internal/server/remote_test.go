@@ -31,7 +31,7 @@ func (w *world) remote() server.Endpoint {
 		w.t.Fatal(err)
 	}
 	w.https, w.pin = listener.Addr().String(), ca.Fingerprint()
-	return server.Endpoint{Listener: elsewhere{listener, &w.peer},
+	return server.Endpoint{Listener: elsewhere{listener, w.peer},
 		TLS: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}}}
 }
 
