@@ -281,4 +281,7 @@ const (
 	// ReasonDiskFull: the disk has no room: of a server, its store takes no writes; of a container engine, it may make
 	// no containers.
 	ReasonDiskFull = "DiskFull"
+	// ReasonNeverReported: a machine joined under the name and never described itself: its agent doesn't run, or another
+	// program joined.
+	ReasonNeverReported = "NeverReported"
 )

@@ -58,4 +58,7 @@ type ServerPresence struct {
 	// Member is the id of its store among the members; empty if that is elsewhere. A server that joins under the name
 	// of a former one is not taken for that.
 	Member string `json:"member,omitempty"`
+	// Ports are the TCP ports at which it and the agent in its process listen, as their flags say. Earlier versions don't
+	// say them.
+	Ports []int `json:"ports,omitempty"`
 }

@@ -3,7 +3,6 @@ package client
 import (
 	"errors"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,7 +19,8 @@ const (
 
 // Discover finds the server: TEND_SERVER; else the socket in TEND_ROOT; else the system's socket if it exists; else
 // that of the user's own server; else that of a `tend dev` in the working directory, if the user started it. The token
-// for an http or https server is TEND_TOKEN; for a server on this machine else the file in the same roots.
+// for an http or https server is TEND_TOKEN. The token in a server's root is sent to no port by itself: another program
+// may listen there while that server is down, and a user who may read the file may open the socket beside it.
 func Discover(getenv func(string) string) Options {
 	opts := Options{Server: getenv("TEND_SERVER"), Token: getenv("TEND_TOKEN"), PluginCall: getenv("TEND_PLUGIN_CALL"),
 		Traceparent: getenv("TRACEPARENT")}
@@ -46,17 +46,10 @@ func Discover(getenv func(string) string) Options {
 	case !strings.HasPrefix(opts.Server, "http"):
 	case opts.Token != "":
 		opts.TokenFrom = "TEND_TOKEN"
-	case !onThisMachine(opts.Server): // it must not see the token of a server on this machine
-		opts.TokenFrom = "--token, TEND_TOKEN"
 	default:
-		opts.Token, opts.TokenFrom = tokenIn(roots)
+		opts.TokenFrom = "--token, TEND_TOKEN"
 	}
 	return opts
-}
-
-func onThisMachine(server string) bool {
-	parsed, err := url.Parse(server)
-	return err == nil && isLoopback(parsed)
 }
 
 // DevRoot is the folder of `tend dev`'s files, within the folder in which it is started.
@@ -92,21 +85,4 @@ func roots(getenv func(string) string) []string {
 		return append(out, filepath.Join(home, ".local", "share", "tend"))
 	}
 	return out
-}
-
-// tokenIn reads the first token in the roots, and returns its file, or the file that lacks it.
-func tokenIn(roots []string) (token, from string) {
-	tried := []string{"--token", "TEND_TOKEN"}
-	for _, root := range roots {
-		path := filepath.Join(root, TokenName)
-		content, err := os.ReadFile(path)
-		if err == nil {
-			return strings.TrimSpace(string(content)), path
-		}
-		if errors.Is(err, fs.ErrPermission) {
-			path += " (no permission to read it)"
-		}
-		tried = append(tried, path)
-	}
-	return "", strings.Join(tried, ", ")
 }

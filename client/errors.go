@@ -97,7 +97,7 @@ func certificateFault(server string, err error) error {
 
 // refused returns the error of a server that refuses calls with this client's token.
 func (c *Client) refused(response *http.Response) error {
-	if strings.HasPrefix(c.token, api.AccessTokenPrefix+".") {
+	if strings.HasPrefix(c.token, api.AccessTokenPrefix+".") || strings.HasPrefix(c.server, "https:") && c.token != "" {
 		return problemFrom(response)
 	}
 	problem := &api.Problem{
@@ -112,6 +112,9 @@ func (c *Client) refused(response *http.Response) error {
 	if c.token == "" {
 		problem.Detail = fmt.Sprintf("the server at %s asks for a token, and there is none in %s", c.server,
 			cmp.Or(c.from, "this client's options"))
+		if !strings.HasPrefix(c.server, "https:") {
+			problem.Next = "leave --server out, which uses the socket of this machine's server (or --server unix://<root>/tend.sock); or set TEND_TOKEN"
+		}
 	}
 	return problem
 }

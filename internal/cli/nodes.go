@@ -47,7 +47,7 @@ func (a *app) getNodes(ctx context.Context, c *client.Client) error {
 			nextLine("  ", "tend backup status"))
 	}
 	for _, node := range nodes.Items {
-		if node.Alive && !node.Ready && a.output != "wide" {
+		if (node.Alive || node.Reason == api.ReasonNeverReported) && !node.Ready && a.output != "wide" {
 			fmt.Fprintf(a.err, "warning: node %s: %s%s\n", node.ID, printable(node.Message, ""), nextLine("  ", nodeStep(node)))
 		}
 		if node.Unheard {
@@ -80,7 +80,8 @@ func nodeListing(nodes []api.NodeInfo) listing {
 	for _, node := range nodes {
 		l.names = append(l.names, node.ID)
 		l.rows = append(l.rows, []string{
-			node.ID, nodeState(node), dash(node.Role), addressText(node), node.Runtime + " " + node.RuntimeVersion,
+			node.ID, nodeState(node), dash(node.Role), addressText(node),
+			strings.TrimSpace(node.Runtime + " " + node.RuntimeVersion),
 			fmt.Sprint(node.CPUs), bytesText(node.MemoryBytes), fmt.Sprint(node.Pods), sinceText(node),
 		})
 		l.wideRows = append(l.wideRows, []string{dash(node.Version), dash(labelsText(node)), dash(node.Message)})
@@ -113,6 +114,8 @@ func silence(node api.NodeInfo) string {
 
 func nodeState(node api.NodeInfo) string {
 	switch {
+	case node.Reason == api.ReasonNeverReported:
+		return node.Reason
 	case !node.Alive:
 		return "down"
 	case !node.Ready:

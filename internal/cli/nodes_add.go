@@ -16,18 +16,19 @@ import (
 func (a *app) addNodeCommand() *cobra.Command {
 	var asked api.JoinTokenRequest
 	var ttl time.Duration
-	var server, ingress bool
+	var server serverSwitch
+	var ingress bool
 	command := &cobra.Command{
-		Use: "add", Short: "print the command with which a machine joins", Args: takes(0, 0),
+		Use: "add", Short: "print the command with which a machine joins", Args: server.args(a),
 		Long: "Print the command with which a machine joins as a node, or with --server as one more server. Its token is a secret, used\n" +
 			"once unless --uses says otherwise: with it a node gets what its pods need, with --ingress also the TLS keys of the hosts\n" +
 			"that ingresses declare, and a server gets everything, the keys of the cluster too. `tend nodes tokens` lists tokens.",
 		Example: "  tend nodes add\n  tend nodes add --uses 5 --ttl 10m\n  tend nodes add --ingress\n  tend nodes add --node worker-1 --replace\n  tend nodes add --server",
 		RunE: a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
 			switch {
-			case server && ingress:
+			case server.wanted() && ingress:
 				return errors.New("--server and --ingress: give one of them; the node of a server serves ingresses anyway")
-			case server:
+			case server.wanted():
 				asked.Role = api.JoinAsServer
 			case ingress:
 				asked.Role = api.JoinAsIngress
@@ -45,7 +46,9 @@ func (a *app) addNodeCommand() *cobra.Command {
 		}),
 	}
 	flags := command.Flags()
-	flags.BoolVar(&server, "server", false, "for a server, which holds the store and answers the API")
+	flags.Var(&server, "server",
+		"for a server, which holds the store and answers the API; with a URL the server to talk to, as everywhere")
+	flags.Lookup("server").NoOptDefVal = "true"
 	flags.BoolVar(&ingress, "ingress", false, "for a node that serves ingresses, and so holds their TLS keys")
 	flags.StringVar(&asked.Node, "node", "", "the only `NAME` to join under (default any that is free)")
 	flags.BoolVar(&asked.Replace, "replace", false,

@@ -55,7 +55,7 @@ func newRoot(s streams) *cobra.Command {
 	flags.StringVar(&a.server, "server", "",
 		"server to talk to, a `URL`: unix:///path, https://host:port, http://127.0.0.1:port or ssh://user@host (TEND_SERVER; default the socket of this machine)")
 	flags.StringVar(&a.token, "token", "",
-		"`TOKEN` for an http or https server (TEND_TOKEN; default the token file of the same user)")
+		"`TOKEN` for an http or https server (TEND_TOKEN)")
 	flags.StringVarP(&a.output, "output", "o", "", "output `FORMAT`: "+strings.Join(formats, ", "))
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	a.addCommands(root)

@@ -24,6 +24,7 @@ func TestADeployerOwnsNoHost(t *testing.T) {
 		admins); response.StatusCode != http.StatusOK {
 		t.Fatal(body)
 	}
+	w.put(records.ServerKey("s2"), api.ServerPresence{Ports: []int{19801}})
 	carol := w.person("carol", api.Deployer, time.Hour, "prod")
 	everywhere := w.person("dora", api.Deployer, time.Hour)
 	of := func(fields string) string {
@@ -41,10 +42,14 @@ func TestADeployerOwnsNoHost(t *testing.T) {
 		"options of the engine": {"", of(`,"docker_options":["--privileged"]`), "docker_options reaches the host"},
 		"a volume of others":    {"", of(`,"volumes":["data:/x"]`), "mounts a volume that may be another's"},
 		"a public port":         {"", of(`,"ports":["0.0.0.0:80:80"]`), "ports publishes"},
-		"another's config":      {"", of(`,"env_from":["bank/pay"]`), "names the scope bank"},
-		"another scope":         {"", admins, "job/bank/pay is in another scope"},
-		"another scope, dry":    {"?dry_run=1", admins, "job/bank/pay is in another scope"},
-		"the cluster":           {"", `{"kind":"node","name":"n1","spec":{}}`, "concerns the whole cluster"},
+		"the server's port":     {"", of(`,"ports":["127.0.0.1:8686:80"]`), "ports[0]: Tend itself listens at port 8686"},
+		"the port of another server": {"",
+			`{"kind":"ingress","scope":"prod","name":"z","spec":{"listen":"127.0.0.1:19801","service":"web"}}`,
+			"listen: Tend itself listens at port 19801"},
+		"another's config":   {"", of(`,"env_from":["bank/pay"]`), "names the scope bank"},
+		"another scope":      {"", admins, "job/bank/pay is in another scope"},
+		"another scope, dry": {"?dry_run=1", admins, "job/bank/pay is in another scope"},
+		"the cluster":        {"", `{"kind":"node","name":"n1","spec":{}}`, "concerns the whole cluster"},
 		"a macro": {"", `{"kind":"postgres","scope":"prod","name":"db","spec":{}}`,
 			"is a macro, which runs a plugin"},
 		"a Kubernetes cluster": {"",

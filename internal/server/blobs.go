@@ -39,6 +39,9 @@ func (s *Server) putBlob(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	there, err := s.Blobs.Renew(digest)
+	if there && s.holds(r.Context(), digest) != nil {
+		there = false // the bytes must come, and be those
+	}
 	if err == nil && !there {
 		err = s.keepBlob(digest, r, &patientReader{r: r.Body, control: http.NewResponseController(w)})
 	}
@@ -75,7 +78,11 @@ func (s *Server) keepBlob(digest string, r *http.Request, body io.Reader) error 
 // refer to it.
 func (s *Server) getBlob(w http.ResponseWriter, r *http.Request) {
 	digest := r.PathValue("digest")
-	if _, err := s.Blobs.Renew(digest); err != nil {
+	there, err := s.Blobs.Renew(digest)
+	if err == nil && there {
+		err = s.holds(r.Context(), digest)
+	}
+	if err != nil {
 		s.fail(w, r, err)
 		return
 	}

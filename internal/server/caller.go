@@ -61,6 +61,9 @@ func (s *Server) recognize(on listenerKind, r *http.Request) (context.Context, f
 		return ctx, nothing
 	}
 	if s.isOwnToken(token) {
+		if !peerOfRequest(r).OnThisMachine() {
+			return withCaller(ctx, caller{fault: errOwnTokenAway}), nothing
+		}
 		return withCaller(ctx, caller{grant: access.Grant{Role: api.Admin}}), nothing
 	}
 	held, fault := s.accessToken(token)
@@ -79,13 +82,6 @@ func (s *Server) recognize(on listenerKind, r *http.Request) (context.Context, f
 	}
 	ctx = withActor(ctx, held.Name+" (token from "+address+")")
 	return withCaller(ctx, caller{grant: access.Grant{Name: held.Name, Role: held.Role, Scopes: held.Scopes}}), end
-}
-
-// isOwnToken reports whether a token is the server's own, which has an admin's rights.
-func (s *Server) isOwnToken(token string) bool {
-	// Comparing hashes, which have one length, doesn't reveal the length of the token.
-	want, have := sha256.Sum256([]byte(s.Token)), sha256.Sum256([]byte(token))
-	return s.Token != "" && subtle.ConstantTimeCompare(want[:], have[:]) == 1
 }
 
 // accessToken returns the stored record of an access token, or the reason why the token is refused.
@@ -116,6 +112,8 @@ var (
 	errWrongToken = &api.Problem{Status: http.StatusUnauthorized, Title: "Unauthorized",
 		Detail: "the token is missing or wrong",
 		Next:   "send Authorization: Bearer with the content of <root>/token, or with a token of `tend tokens add` (TEND_TOKEN for the CLI); or use the unix socket"}
+	errWrongTokenAway = &api.Problem{Status: http.StatusUnauthorized, Title: "Unauthorized",
+		Detail: errWrongToken.Detail, Next: "send Authorization: Bearer with a token (TEND_TOKEN for the CLI); " + nextToken}
 	errTokenUnknown = &api.Problem{Status: http.StatusUnauthorized, Title: "Unauthorized",
 		Detail: "the token is of another cluster, or was revoked", Next: nextToken}
 	errTokenEnded = &api.Problem{Status: http.StatusUnauthorized, Title: "Unauthorized",

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"tend.dev/tend/api"
@@ -115,5 +116,23 @@ func (s *Server) nodes(context.Context, *struct{}) (api.ListResult[api.NodeInfo]
 		}
 		out = append(out, info)
 	}
-	return api.ListResult[api.NodeInfo]{Items: out, Revision: snap.Revision()}, nil
+	return api.ListResult[api.NodeInfo]{Items: append(out, neverReported(snap)...), Revision: snap.Revision()}, nil
+}
+
+// neverReported returns the nodes of machines that joined and never said what they are. Each has a certificate all the
+// same.
+func neverReported(snap records.Snapshot) (out []api.NodeInfo) {
+	members := snap.Members()
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		member := members[name]
+		if member.Removed || member.Server != "" || snap.Node(name).Exists() {
+			continue
+		}
+		out = append(out, api.NodeInfo{
+			NodeStatus: api.NodeStatus{ID: name, Reason: api.ReasonNeverReported,
+				Message: "a machine joined under this name and never reported"},
+			Spec: snap.NodeSpec(name), Alive: snap.Alive(name), Role: roleOf(snap, name), Since: member.JoinedAt,
+		})
+	}
+	return out
 }

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -23,5 +24,31 @@ func TestAKeptReleaseSaysWhatItChanged(t *testing.T) {
 	}
 	if len(kept.Items) != 1 || !slices.Equal(kept.Items[0].Changed, []string{"image"}) {
 		t.Errorf("%+v", kept.Items)
+	}
+}
+
+// TestAMachineThatOnlyJoinedIsListed: it has a certificate, also if it never says what it is.
+func TestAMachineThatOnlyJoinedIsListed(t *testing.T) {
+	w := newWorld(t)
+	for name, member := range map[string]records.Member{
+		"raw": {UID: "m1", Token: "t1", JoinedAt: started}, "gone": {Removed: true}, "of-a-server": {Server: "s1"},
+		"honest": {UID: "m2", JoinedAt: started},
+	} {
+		w.put(records.MemberKey(name), member)
+	}
+	w.put(records.NodeKey("honest"), api.NodeStatus{ID: "honest", Ready: true})
+	listed, err := w.client.Nodes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, node := range listed.Items {
+		got[node.ID] = node.Reason
+		if node.ID == "raw" && (node.Alive || node.Ready || node.Message == "" || !node.Since.Equal(started)) {
+			t.Errorf("it is %+v", node)
+		}
+	}
+	if want := map[string]string{"raw": api.ReasonNeverReported, "honest": ""}; !maps.Equal(got, want) {
+		t.Errorf("listed are %v, want %v", got, want)
 	}
 }

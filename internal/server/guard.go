@@ -63,7 +63,14 @@ func (s *Server) refuseToken(on listenerKind, w http.ResponseWriter, r *http.Req
 	if fault == nil {
 		fault = errWrongToken
 	}
-	s.foreign(r, fault.Status)
+	if fault == errOwnTokenAway {
+		s.ownTokenAway(r)
+	} else {
+		s.foreign(r, fault.Status)
+	}
+	if fault == errWrongToken && on == remoteListener {
+		fault = errWrongTokenAway
+	}
 	if on == remoteListener {
 		_ = delay.For(r.Context(), wrongTokenTime)
 		w.Header().Set("Connection", "close")

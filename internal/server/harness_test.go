@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,13 +44,16 @@ type world struct {
 	http       string
 	// https is the address of the listener for other machines, and pin the fingerprint of its authority.
 	https, pin string
-	client     *client.Client
-	stop       func() error
+	// peer is the address from which that listener's connections come; nil for where they come from.
+	peer   *atomic.Pointer[net.TCPAddr]
+	client *client.Client
+	stop   func() error
 }
 
 func newWorld(t testing.TB, change ...func(*server.Options)) *world {
 	t.Helper()
-	w := &world{t: t, store: memory.New(), containers: &fakeContainers{logs: map[string]*fakeLog{}}}
+	w := &world{t: t, peer: &atomic.Pointer[net.TCPAddr]{}, store: memory.New(),
+		containers: &fakeContainers{logs: map[string]*fakeLog{}}}
 	quiet := slog.New(slog.DiscardHandler)
 	w.view = view.New(w.store, view.Options{Decode: records.Decode, Indexes: records.Indexes, Logger: quiet, History: 50})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,9 +31,30 @@ func (w *world) remote() server.Endpoint {
 		w.t.Fatal(err)
 	}
 	w.https, w.pin = listener.Addr().String(), ca.Fingerprint()
-	return server.Endpoint{Listener: listener,
+	return server.Endpoint{Listener: elsewhere{listener, w.peer},
 		TLS: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}}}
 }
+
+// elsewhere is a listener whose connections come from the address of peer, if that has one.
+type elsewhere struct {
+	net.Listener
+	peer *atomic.Pointer[net.TCPAddr]
+}
+
+func (l elsewhere) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if from := l.peer.Load(); err == nil && from != nil {
+		conn = distant{conn, from}
+	}
+	return conn, err
+}
+
+type distant struct {
+	net.Conn
+	from net.Addr
+}
+
+func (c distant) RemoteAddr() net.Addr { return c.from }
 
 // TestOtherMachines: over TLS alone, with a token, by the authority that the token names; then as on loopback.
 func TestOtherMachines(t *testing.T) {

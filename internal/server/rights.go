@@ -50,7 +50,11 @@ func (s *Server) allowed(route string, next http.HandlerFunc) http.HandlerFunc {
 			return
 		}
 		rights := coresource.Rights{Person: grant.String(), Scopes: grant.Scopes, HostPaths: s.HostPaths}
-		next(w, r.WithContext(verbs.WithRights(r.Context(), rights)))
+		ctx := verbs.WithRights(r.Context(), rights)
+		if of := s.account(ctx); of != nil {
+			ctx = verbs.WithSent(ctx, of.has)
+		}
+		next(w, r.WithContext(ctx))
 	}
 }
 

@@ -35,6 +35,18 @@ type account struct {
 	kept  map[string]int64
 	bytes int64
 	seen  time.Time
+	// sent are the digests of which the token sent the bytes, also those that something refers to by now.
+	sent map[string]bool
+}
+
+// maxSent bounds the digests that are remembered of one token. Whose are forgotten, sends the bytes once more.
+const maxSent = 1 << 16
+
+// has reports whether the token sent the bytes of a digest.
+func (a *account) has(digest string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.sent[digest]
 }
 
 // account returns that of the caller's token; nil for an admin, who has no bound.
@@ -49,7 +61,7 @@ func (s *Server) account(ctx context.Context) *account {
 		s.uploads.of = map[string]*account{}
 	}
 	if s.uploads.of[grant.Name] == nil {
-		s.uploads.of[grant.Name] = &account{kept: map[string]int64{}}
+		s.uploads.of[grant.Name] = &account{kept: map[string]int64{}, sent: map[string]bool{}}
 	}
 	return s.uploads.of[grant.Name]
 }
@@ -123,6 +135,12 @@ func (u *upload) end(digest string, stored bool) {
 		u.of.kept[digest] = u.bytes
 	} else {
 		u.of.bytes -= u.bytes
+	}
+	if stored {
+		if len(u.of.sent) >= maxSent {
+			clear(u.of.sent)
+		}
+		u.of.sent[digest] = true
 	}
 }
 

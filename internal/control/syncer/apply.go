@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,7 +41,7 @@ func (s *Syncer) Apply(ctx context.Context, through records.Committer, object ap
 	var result api.ApplyResult
 	if err == nil {
 		manager := api.SyncManager(object.Name)
-		result, err = s.Options.Apply(ctx, loaded.Objects, verbs.ApplyOptions{
+		result, err = s.Options.Apply(verbs.WithSent(ctx, sentWith(loaded.Uploads)), loaded.Objects, verbs.ApplyOptions{
 			Prune: spec.Prune, Set: api.SyncSet(object), Sync: &object,
 			FieldManager: verbs.FieldManager{Manager: manager, Actor: manager, Through: through},
 		})
@@ -95,6 +96,13 @@ func load(ctx context.Context, f *fetched, spec api.SyncSpec) (manifest.Result, 
 		}
 	}
 	return loaded, nil
+}
+
+// sentWith returns of which digests the source has the bytes.
+func sentWith(uploads []manifest.Upload) func(digest string) bool {
+	return func(digest string) bool {
+		return slices.ContainsFunc(uploads, func(u manifest.Upload) bool { return u.Digest == digest })
+	}
 }
 
 // upload stores the large files of assets.

@@ -41,7 +41,7 @@ func newWorld(t *testing.T) *world {
 		Environ: func() []string { return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()} },
 		Open:    func(sealed []byte) ([]byte, error) { return sealed, nil },
 		Find: func(context.Context, string, string) ([]netip.Addr, error) {
-			return []netip.Addr{netip.MustParseAddr("192.0.2.1")}, nil
+			return []netip.Addr{netip.MustParseAddr("203.0.113.1")}, nil
 		},
 		Apply: func(_ context.Context, objects []api.Object, opts verbs.ApplyOptions) (api.ApplyResult, error) {
 			var result api.ApplyResult

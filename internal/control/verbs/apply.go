@@ -56,10 +56,10 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 	if checkObjects(objects, api.CheckDeclared) != nil {
 		return api.ApplyResult{}, checkObjects(objects, s.declared) // with all other errors
 	}
-	if err := s.holdTrees(objects, opts.DryRun); err != nil {
+	if err := s.holdTrees(ctx, objects, opts); err != nil {
 		return api.ApplyResult{}, err
 	}
-	objects, gathered, err := s.materialize(ctx, objects, opts.confined(), opts.DryRun)
+	objects, gathered, err := s.materialize(ctx, objects, opts.rights, opts.DryRun)
 	if err != nil {
 		return api.ApplyResult{}, err
 	}

@@ -149,7 +149,9 @@ func (s *Service) place(
 	changed := len(result.Changes) > 0 || object.Tree() != "" && object.Tree() != next.Tree()
 	var refused refusals
 	if opts.confined() && changed { // what a user, or an admin, added to it must not run another program
-		refused = refusalsOf(opts.rights, next)
+		rights := opts.rights
+		rights.TendPorts = s.tendPorts(snap)
+		refused = refusalsOf(rights, next)
 	}
 	if len(refused) > 0 && opts.rights.Person == "" {
 		return placed{}, refused[0].fault

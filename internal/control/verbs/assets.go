@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/platform/recovery"
 )
 
@@ -40,7 +41,7 @@ type material struct {
 // materialize stores the bytes that came with assets, puts their digests in their place, and fetches URLs. It copies
 // the objects and doesn't change them.
 func (s *Service) materialize(
-	ctx context.Context, objects []api.Object, confined, dry bool,
+	ctx context.Context, objects []api.Object, rights source.Rights, dry bool,
 ) ([]api.Object, material, error) {
 	m := material{fetched: map[string]string{}, warnings: map[api.Ref][]string{}}
 	if !slices.ContainsFunc(objects, func(o api.Object) bool { return o.Kind == api.KindAsset }) {
@@ -49,13 +50,13 @@ func (s *Service) materialize(
 	if s.opts.Assets == nil {
 		return nil, m, invalid("start the server with a folder for its files", "this server keeps no assets")
 	}
-	g := gathering{service: s, confined: confined, dry: dry, material: m, found: &faults{}}
+	g := gathering{service: s, rights: rights, dry: dry, material: m, found: &faults{}}
 	objects = slices.Clone(objects)
 	for i, object := range objects {
 		if object.Kind != api.KindAsset || len(checkObject(object, s.opts.Validate)) > 0 {
 			continue // errors are reported once all objects are known
 		}
-		if err := g.object(&objects[i]); err != nil {
+		if err := g.object(ctx, &objects[i]); err != nil {
 			return nil, m, err
 		}
 	}
@@ -67,8 +68,9 @@ func (s *Service) materialize(
 
 // gathering is a materialize under way.
 type gathering struct {
-	service       *Service
-	confined, dry bool
+	service *Service
+	rights  source.Rights
+	dry     bool
 	material
 	found *faults
 	urls  []urlFile
@@ -82,7 +84,7 @@ type urlFile struct {
 }
 
 // object stores an asset's own bytes and collects its URLs.
-func (g *gathering) object(object *api.Object) error {
+func (g *gathering) object(ctx context.Context, object *api.Object) error {
 	spec, err := api.DecodeSpec[api.AssetSpec](*object)
 	if err != nil {
 		return err
@@ -100,7 +102,7 @@ func (g *gathering) object(object *api.Object) error {
 			file.Content, changed = nil, true
 			spec.Files[key] = file
 		default:
-			err = g.uploaded(object.Ref(), field, file)
+			err = g.uploaded(ctx, object.Ref(), field, file)
 		}
 		if err != nil {
 			return fmt.Errorf("keep the file %s of %s: %w", key, object.Ref(), err)
@@ -121,8 +123,8 @@ func (g *gathering) keep(content []byte) (string, error) {
 
 // uploaded checks that the bytes of a digest are stored. In a dry run they may be missing, because it comes before the
 // upload.
-func (g *gathering) uploaded(owner api.Ref, field string, file api.AssetFile) error {
-	there, err := g.service.opts.Assets.Has(file.Digest, g.dry)
+func (g *gathering) uploaded(ctx context.Context, owner api.Ref, field string, file api.AssetFile) error {
+	there, err := g.service.hasFile(ctx, g.rights, file.Digest, g.dry)
 	if err == nil && !there && !g.dry {
 		g.found.add(Invalid, owner, field, "upload the bytes first: PUT /v1/blobs/"+file.Digest+" (tend apply does)",
 			"the bytes of %s are not on this server", file.Digest)
@@ -145,7 +147,7 @@ func (g *gathering) fetch(ctx context.Context) error {
 			defer func() { <-turns }()
 			a := &answers[i]
 			a.err = recovery.Call(func() (err error) {
-				a.digest, a.warning, err = g.service.opts.Assets.Fetch(ctx, url.file, g.confined, g.dry)
+				a.digest, a.warning, err = g.service.opts.Assets.Fetch(ctx, url.file, !g.rights.Trusted, g.dry)
 				return err
 			})
 		})

@@ -8,6 +8,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/verb"
 	"tend.dev/tend/internal/core/access"
+	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -18,11 +19,11 @@ const (
 )
 
 // holdTrees checks that the source trees of the objects are stored, and keeps them until the objects are stored.
-func (s *Service) holdTrees(objects []api.Object, dry bool) error {
+func (s *Service) holdTrees(ctx context.Context, objects []api.Object, opts ApplyOptions) error {
 	found := &faults{}
 	for _, object := range objects {
 		if tree := object.Tree(); tree != "" {
-			if err := s.holdTree(object.Ref(), tree, dry, found); err != nil {
+			if err := s.holdTree(ctx, opts.rights, object.Ref(), tree, opts.DryRun, found); err != nil {
 				return err
 			}
 		}
@@ -30,7 +31,9 @@ func (s *Service) holdTrees(objects []api.Object, dry bool) error {
 	return found.err("a source tree is missing; nothing was stored")
 }
 
-func (s *Service) holdTree(ref api.Ref, tree string, dry bool, found *faults) error {
+func (s *Service) holdTree(
+	ctx context.Context, rights source.Rights, ref api.Ref, tree string, dry bool, found *faults,
+) error {
 	switch {
 	case !api.CheckTree(tree):
 		found.add(Invalid, ref, "build", "write sha256: and 64 hex digits", "%.80q is not the digest of a source tree",
@@ -42,7 +45,7 @@ func (s *Service) holdTree(ref api.Ref, tree string, dry bool, found *faults) er
 		found.add(Invalid, ref, "build", "start the server with a folder for its files", "this server keeps no source")
 		return nil
 	}
-	there, err := s.opts.Assets.Has(tree, false)
+	there, err := s.hasFile(ctx, rights, tree, false)
 	if err == nil && !there {
 		found.add(Invalid, ref, "build", nextTreeGone, "its source %s is not here", tree)
 	}
@@ -144,8 +147,8 @@ func (s *Service) SetBuild(
 	ctx context.Context, target Target, tree string, force bool, actor string,
 ) (api.VerbResult, error) {
 	found := &faults{}
-	if err := s.holdTree(api.Ref{Kind: target.Kind, Scope: target.Scope, Name: target.Name}, tree,
-		false, found); err != nil {
+	if err := s.holdTree(ctx, RightsOf(ctx), api.Ref{Kind: target.Kind, Scope: target.Scope, Name: target.Name},
+		tree, false, found); err != nil {
 		return api.VerbResult{}, err
 	}
 	if err := found.err("the source tree is missing"); err != nil {

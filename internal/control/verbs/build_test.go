@@ -133,6 +133,7 @@ func TestASourceOfADeployerIsConfined(t *testing.T) {
 	one, two := digest("one"), digest("two")
 	s.files[one], s.files[two] = true, true
 	carol := WithRights(t.Context(), source.Rights{Person: "carol is deployer of prod", Scopes: []string{"prod"}})
+	carol = WithSent(carol, func(string) bool { return true })
 	for name, send := range map[string]func(object api.Object, tree string) error{
 		"applied": func(object api.Object, tree string) error {
 			_, err := w.service.Apply(carol, []api.Object{built(object.Name, tree)}, ApplyOptions{})

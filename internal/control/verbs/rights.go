@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -47,6 +48,17 @@ func checkProgram(ctx context.Context, object api.Object) error {
 		return nil
 	}
 	return refusalsOf(rights, object).err()
+}
+
+// tendPorts returns the ports at which the servers that run listen.
+func (s *Service) tendPorts(snap records.Snapshot) []int {
+	out := slices.Clone(s.opts.Ports)
+	for record := range snap.Prefix(records.ServersPrefix) {
+		if presence, ok := record.Value.(*api.ServerPresence); ok {
+			out = append(out, presence.Ports...)
+		}
+	}
+	return out
 }
 
 // checkPruned returns an error if an apply of a person would delete what the person may not declare.

@@ -56,6 +56,7 @@ func TestADeployerChangesNoProgramOfAnAdmin(t *testing.T) {
 	const host = `{"build":{},"volumes":["/:/host"]}`
 	w.mustApply(of("agent", host, one), of("web", `{"build":{}}`, one))
 	carol := WithRights(t.Context(), source.Rights{Person: "carol is deployer of prod", Scopes: []string{"prod"}})
+	carol = WithSent(carol, func(string) bool { return true })
 	apply := func(ctx context.Context, object api.Object) error {
 		_, err := w.service.Apply(ctx, []api.Object{object}, ApplyOptions{})
 		return err

@@ -62,6 +62,8 @@ type Options struct {
 	// an object that has asked for that image already. Default: the controllers ask.
 	FindImage func(ctx context.Context, request api.ImageRequest, again bool) (
 		answer api.ImageStatus, member int64, ok bool)
+	// Ports are those at which this server listens. Default: it has none.
+	Ports []int
 	// Assets keep the bytes of assets. Default: assets are refused.
 	Assets Assets
 	// Now is the clock. Default time.Now.

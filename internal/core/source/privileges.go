@@ -112,12 +112,3 @@ func publicListen(object api.Object) string {
 	}
 	return spec.Listen
 }
-
-// Reachable reports whether a call for an object that a source declared, which is not trusted, may go to an address:
-// neither to the caller's own machine nor to its link, where clouds answer with the machine's credentials. own are the
-// addresses of the machine's interfaces, such as those of its bridges: what listens on all addresses answers there too.
-func Reachable(address netip.Addr, own []netip.Addr) bool {
-	plain := func(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
-	address = plain(address)
-	return address.IsGlobalUnicast() && !slices.ContainsFunc(own, func(a netip.Addr) bool { return plain(a) == address })
-}

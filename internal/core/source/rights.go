@@ -5,6 +5,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/hosts"
+	"tend.dev/tend/internal/core/ports"
 )
 
 // Rights lists the privileges of a sync's source, or of a person. All refusals of a sync are decided here;
@@ -22,6 +23,8 @@ type Rights struct {
 	// HostPaths are the folders of the host that a person's objects may mount: exactly these, since a container could put
 	// a symbolic link below one.
 	HostPaths []string
+	// TendPorts are the ports at which servers say that they listen. Nobody else takes one without an admin's word.
+	TendPorts []int
 }
 
 // RightsOf returns the rights that a sync gives its source.
@@ -77,6 +80,10 @@ func (r Rights) RefuseAll(object api.Object) (all []*Error) {
 	if at := publicListen(object); at != "" {
 		all = append(all, r.untrusted("listen at 127.0.0.1; declare a host instead of listen; or set trusted",
 			"%s: listen %s takes a port that others reach of every node", object.Ref(), at))
+	}
+	for _, taken := range ports.TakesReserved(object, spec.Ports, r.TendPorts) {
+		all = append(all, r.untrusted("choose another port",
+			"%s: %s: Tend itself listens at port %d", object.Ref(), taken.Field, taken.Number))
 	}
 	return append(all, r.refuseForeign(object, spec)...)
 }

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"net/netip"
 	"strings"
 	"testing"
 
@@ -45,6 +44,10 @@ func TestRefuse(t *testing.T) {
 		"a wildcard":   {declared(api.KindIngress, "prod", `{"host":"*.shop.co.uk"}`), "", ""},
 		"a port": {declared(api.KindIngress, "prod", `{"listen":"5432"}`),
 			"listen 5432 takes a port that others reach of every node", ""},
+		"a port of Tend": {declared(api.KindIngress, "prod", `{"listen":"127.0.0.1:8686"}`),
+			"listen: Tend itself listens at port 8686", ""},
+		"publishes a port of Tend": {deployment(`"ports":["80","127.0.0.1:8685-8690:80"]`),
+			"ports[1]: Tend itself listens at port 8685", ""},
 		"a port inside": {declared(api.KindIngress, "prod", `{"listen":"127.0.0.1:5432"}`), "", ""},
 		"all of com": {declared(api.KindIngress, "prod", `{"host":"*.COM"}`),
 			"host *.com claims the names of a whole public domain", ""},
@@ -171,23 +174,6 @@ func TestRefuseChange(t *testing.T) {
 		}
 		if fault := (Rights{Trusted: true}).RefuseChange(tc.stored, "sync:shop"); fault != nil {
 			t.Errorf("%s: trusted: %v", name, fault)
-		}
-	}
-}
-
-func TestReachable(t *testing.T) {
-	for address, want := range map[string]bool{
-		"203.0.113.7": true, "10.0.0.7": true, "2001:db8::7": true, "fd00::7": true,
-		"127.0.0.1": false, "127.8.9.1": false, "::1": false, "::ffff:127.0.0.1": false, "0.0.0.0": false, "::": false,
-		"169.254.169.254": false, "::ffff:169.254.169.254": false, "fe80::1": false,
-		"fe80::1%eth0": false, "224.0.0.1": false,
-		"255.255.255.255": false, "192.0.2.3": true, "192.0.2.2": false, "::ffff:192.0.2.2": false,
-		"fd00::2": false, "172.17.0.1": false,
-	} {
-		own := []netip.Addr{netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("fd00::2%eth0"),
-			netip.MustParseAddr("::ffff:172.17.0.1")}
-		if got := Reachable(netip.MustParseAddr(address), own); got != want {
-			t.Errorf("%s: %v", address, got)
 		}
 	}
 }

@@ -25,19 +25,29 @@ func dotted(path string) bool {
 }
 
 // claimed are the header fields in which a proxy describes the original request: its client, and what the proxy
-// changed. An entry that ends in a hyphen stands for all fields with that prefix.
+// changed. An entry that ends in a hyphen stands for all fields with that prefix. Proxy isn't such a field: CGI makes
+// the variable HTTP_PROXY of it, which programs take for the proxy of their own requests.
 var claimed = []string{
-	"forwarded", "front-end-https", "x-forwarded", "x-forwarded-", "x-original-", "x-real-ip", "x-rewrite-",
+	"forwarded", "front-end-https", "proxy", "x-forwarded", "x-forwarded-", "x-original-", "x-real-ip", "x-rewrite-",
 	"x-scheme", "x-url-scheme",
 }
 
-// claims reports whether a field is one of claimed. From a client such a field can't be trusted; nor can one with
-// underscores, which many servers take for hyphens.
-func claims(name string) bool {
-	if name == "" || name[0]|0x20 != 'f' && name[0]|0x20 != 'x' { // no other letter begins a claimed field
-		return false
-	}
-	for _, known := range claimed {
+// addressed are the fields in which CDNs and other load balancers name the client. Applications believe them, so they
+// pass from a trusted proxy alone, which replaces what the client says there.
+var addressed = []string{
+	"cf-connecting-ip", "cf-connecting-ipv6", "client-ip", "fastly-client-ip", "fly-client-ip", "true-client-ip",
+	"x-client-ip", "x-cluster-client-ip",
+}
+
+// claims reports whether a field is one that a pod must not get from a client: one of claimed, and unless the client is
+// a trusted proxy one of addressed. Nor may it get one whose name becomes the same variable of CGI, which turns each
+// character into an underscore that is neither a letter nor a digit.
+func claims(name string, trusted bool) bool {
+	return oneOf(claimed, name) || !trusted && oneOf(addressed, name)
+}
+
+func oneOf(fields []string, name string) bool {
+	for _, known := range fields {
 		whole := len(name) == len(known) || len(name) > len(known) && strings.HasSuffix(known, "-")
 		if whole && sameField(name[:len(known)], known) {
 			return true
@@ -75,15 +85,15 @@ func validPort(text string) bool {
 	return err == nil
 }
 
-// sameField compares a name with a lower-case name of the same length.
+// sameField compares a name with a lower-case name of the same length, as CGI does.
 func sameField(name, lower string) bool {
 	for i := range len(name) {
 		c := name[i]
 		switch {
-		case c == '_':
-			c = '-'
 		case 'A' <= c && c <= 'Z':
 			c += 'a' - 'A'
+		case (c < 'a' || c > 'z') && (c < '0' || c > '9'):
+			c = '-'
 		}
 		if c != lower[i] {
 			return false

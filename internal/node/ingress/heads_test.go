@@ -1,6 +1,9 @@
 package ingress
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestDotted(t *testing.T) {
 	for path, want := range map[string]bool{
@@ -25,10 +28,31 @@ func TestWhatAClientSaysOfItself(t *testing.T) {
 		"X-Forwarded-Scheme": true, "X-Forwarded-Server": true, "X_Original-URL": true, "X-Rewrite-Url": true,
 		"X-Original-Host": true,
 		"Front-End-Https": true, "X-Scheme": true, "X-Forwarded-": true, "X-Forwardedness": false, "X-Original": false,
-		"X_Mine": false, "": false, "Accept": false,
+		"X_Mine": false, "Proxy": true, "PROXY": true, "Proxy-Status": false, "X.Forwarded.For": true, "X_Forwarded.For": true,
+		"Cookie": false, "Connection": false, "Content-Type": false, "Client": false, "": false, "Accept": false,
 	} {
-		if claims(name) != want {
-			t.Errorf("%s: %v", name, !want)
+		for _, trusted := range []bool{false, true} {
+			if claims(name, trusted) != want {
+				t.Errorf("%s, from a trusted proxy %t: %v", name, trusted, !want)
+			}
+		}
+	}
+	for _, name := range []string{"CF-Connecting-IP", "True-Client-Ip", "X-Client-Ip", "Client-Ip", "Client_Ip",
+		"X-Cluster-Client-Ip", "X.Client.IP", "Fastly-Client-Ip"} {
+		if !claims(name, false) || claims(name, true) {
+			t.Errorf("%s: from a client %t, from a trusted proxy %t", name, claims(name, false), claims(name, true))
+		}
+	}
+}
+
+// TestNoVariableOfCGI: each name that becomes the variable of a field that Tend sets or drops, is dropped too.
+func TestNoVariableOfCGI(t *testing.T) {
+	for _, known := range []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip",
+		"X-Forwarded-Prefix", "Forwarded", "Proxy"} {
+		for _, c := range "!#$%&'*+.^_`|~-" {
+			if name := strings.ReplaceAll(known, "-", string(c)); !claims(name, true) {
+				t.Errorf("%s passes", name)
+			}
 		}
 	}
 }

@@ -17,7 +17,7 @@ type origin struct {
 // originOf returns the origin of a request. It trusts X-Forwarded-For, -Proto and -Host only from a trusted proxy.
 func (p *Proxy) originOf(r *http.Request) origin {
 	o := origin{client: addressOf(r.RemoteAddr), host: r.Host, secure: r.TLS != nil}
-	if len(p.opts.Trusted) == 0 || !oneHas(p.opts.Trusted, addrOf(o.client)) {
+	if !p.isTrusted(r) {
 		return o
 	}
 	// Each proxy appends the address of its client. The chain of trusted proxies ends at the first address that isn't
@@ -42,6 +42,11 @@ func (p *Proxy) originOf(r *http.Request) origin {
 		o.host = said
 	}
 	return o
+}
+
+// isTrusted reports whether a request came from a proxy that is trusted.
+func (p *Proxy) isTrusted(r *http.Request) bool {
+	return len(p.opts.Trusted) > 0 && oneHas(p.opts.Trusted, addrOf(addressOf(r.RemoteAddr)))
 }
 
 // last returns the last element of a list, or "": the nearest proxy wrote it, while the client may have written the

@@ -9,8 +9,9 @@ import (
 // rewrite makes the request for the pod: the client's, with the forwarding headers of its origin.
 func rewrite(r *httputil.ProxyRequest) {
 	x := exchangeOf(r.In.Context())
+	trusted := x.proxy.isTrusted(r.In)
 	for name := range r.Out.Header {
-		if claims(name) {
+		if claims(name, trusted) {
 			delete(r.Out.Header, name)
 		}
 	}

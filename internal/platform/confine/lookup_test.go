@@ -12,7 +12,7 @@ import (
 // TestLookup: only the addresses of other machines are left of a name; one that leads here alone is refused.
 func TestLookup(t *testing.T) {
 	missing := &net.DNSError{Err: "no such host", IsNotFound: true}
-	names := map[string][]string{"inside": {"127.0.0.1"}, "both": {"169.254.169.254", "192.0.2.7", "::ffff:192.0.2.8"}, "outside": {"192.0.2.9"}}
+	names := map[string][]string{"inside": {"127.0.0.1"}, "both": {"169.254.169.254", "203.0.113.7", "::ffff:203.0.113.8"}, "outside": {"203.0.113.9"}}
 	find := func(_ context.Context, _, host string) (out []netip.Addr, err error) {
 		for _, address := range names[host] {
 			out = append(out, netip.MustParseAddr(address))
@@ -27,8 +27,8 @@ func TestLookup(t *testing.T) {
 		found  []string
 		err    error
 	}{
-		"outside":     {"another machine", []string{"192.0.2.9"}, nil},
-		"both":        {"what leads here is left out", []string{"192.0.2.7", "192.0.2.8"}, nil},
+		"outside":     {"another machine", []string{"203.0.113.9"}, nil},
+		"both":        {"what leads here is left out", []string{"203.0.113.7", "203.0.113.8"}, nil},
 		"inside":      {"its owner has it lead here", nil, ErrRefused},
 		"LocalHost.":  {"it always leads here", nil, ErrRefused},
 		"127.0.0.1":   {"it is written as such", nil, ErrRefused},
@@ -38,7 +38,7 @@ func TestLookup(t *testing.T) {
 		"0177.0.0.1":  {"and this", nil, ErrRefused},
 		"a.localhost": {"it leads here by definition", nil, ErrRefused},
 		"[::1]":       {"brackets are no part of a host", nil, missing},
-		"192.0.2.1":   {"no name is looked up", []string{"192.0.2.1"}, nil},
+		"203.0.113.1": {"no name is looked up", []string{"203.0.113.1"}, nil},
 		"nowhere":     {"the error is the resolver's", nil, missing},
 	} {
 		got, err := Lookup(t.Context(), host, find)

@@ -13,8 +13,9 @@ import (
 	"tend.dev/tend/internal/core/source"
 )
 
-// ErrRefused is the error of a call that would reach this machine or its link. Callers add the next step.
-var ErrRefused = errors.New("is on the caller's own machine or link, which only what is trusted may reach")
+// ErrRefused is the error of a call that would reach this machine, its link or networks of its own. Callers add the next
+// step.
+var ErrRefused = errors.New("is on the caller's own machine, link or networks, which only what is trusted may reach")
 
 // Advised adds the next step to an ErrRefused whose address comes from an object.
 func Advised(err error) error {
@@ -28,16 +29,16 @@ func Advised(err error) error {
 type transport struct {
 	direct, proxied *http.Transport
 	proxy           func(*http.Request) (*url.URL, error)
-	own             func() ([]net.Addr, error)
+	here            machine
 }
 
-// Transport returns a transport like from that refuses to reach this machine and its link.
-func Transport(from *http.Transport) http.RoundTripper { return newTransport(from, net.InterfaceAddrs) }
+// Transport returns a transport like from that refuses to reach this machine, its link and networks of its own.
+func Transport(from *http.Transport) http.RoundTripper { return newTransport(from, here) }
 
-// newTransport returns a transport that refuses the addresses of own, which may change.
-func newTransport(from *http.Transport, own func() ([]net.Addr, error)) *transport {
+// newTransport returns a transport for a machine, whose addresses and routes may change.
+func newTransport(from *http.Transport, on machine) *transport {
 	direct := from.Clone()
-	t := &transport{direct: direct, proxied: from.Clone(), proxy: from.Proxy, own: own}
+	t := &transport{direct: direct, proxied: from.Clone(), proxy: from.Proxy, here: on}
 	direct.Proxy, direct.DialTLSContext = nil, nil
 	dialer := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: t.control}
 	direct.DialContext = dialer.DialContext
@@ -53,24 +54,18 @@ func (t *transport) control(_, address string, _ syscall.RawConn) error {
 	return t.check(at.Addr())
 }
 
-// Check returns an error for an address of this machine or its link.
-func Check(address netip.Addr) error { return check(address, net.InterfaceAddrs) }
+// Check returns an error for an address of this machine, its link or networks of its own.
+func Check(address netip.Addr) error { return check(address, here) }
 
 // check returns an error for an address that may not be reached.
-func (t *transport) check(address netip.Addr) error { return check(address, t.own) }
+func (t *transport) check(address netip.Addr) error { return check(address, t.here) }
 
-func check(address netip.Addr, addresses func() ([]net.Addr, error)) error {
-	listed, err := addresses()
+func check(address netip.Addr, by machine) error {
+	known, err := by()
 	if err != nil {
-		return fmt.Errorf("read the addresses of this machine: %w", err)
+		return err
 	}
-	var own []netip.Addr
-	for _, entry := range listed {
-		if prefix, err := netip.ParsePrefix(entry.String()); err == nil {
-			own = append(own, prefix.Addr())
-		}
-	}
-	if !source.Reachable(address, own) {
+	if !source.Reachable(address, known) {
 		return fmt.Errorf("%s %w", address, ErrRefused)
 	}
 	return nil

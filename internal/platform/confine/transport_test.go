@@ -6,10 +6,16 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
+
+	"tend.dev/tend/internal/core/source"
 )
+
+// none is a machine without routes.
+func none() ([]source.Route, error) { return nil, nil }
 
 // TestOwnMachine: this machine is refused by its address, by a name, by a redirect. The server counts the connections.
 func TestOwnMachine(t *testing.T) {
@@ -64,7 +70,9 @@ func TestOwnAddresses(t *testing.T) {
 		&net.IPNet{IP: net.ParseIP("fd00::2"), Mask: net.CIDRMask(64, 128)},
 	}
 	var failure error
-	tr := newTransport(&http.Transport{}, func() ([]net.Addr, error) { return own, failure })
+	tr := newTransport(&http.Transport{}, func() (source.Machine, error) {
+		return describe(func() ([]net.Addr, error) { return own, failure }, none)
+	})
 	for address, refused := range map[string]bool{
 		"192.0.2.2:18999": true, "[::ffff:192.0.2.2]:80": true, "[fd00::2]:80": true, "192.0.2.3:80": false,
 		"[fd00::3]:80": false,
@@ -80,9 +88,9 @@ func TestOwnAddresses(t *testing.T) {
 	if failure = errors.New("no netlink"); tr.control("tcp", "192.0.2.3:80", nil) == nil {
 		t.Error("connected although it is not known which addresses are this machine's")
 	}
-	if tr, known := Transport(&http.Transport{}).(*transport); !known || tr.own == nil {
+	if tr, known := Transport(&http.Transport{}).(*transport); !known || tr.here == nil {
 		t.Error("a transport without the machine's addresses")
-	} else if listed, err := tr.own(); err != nil || len(listed) == 0 {
+	} else if listed, err := tr.here(); err != nil || len(listed.Own) == 0 {
 		t.Errorf("addresses of this machine: %v, %v", listed, err)
 	}
 }
@@ -99,8 +107,8 @@ func TestProxy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := func() ([]net.Addr, error) {
-		return []net.Addr{&net.IPNet{IP: net.ParseIP("192.0.2.2"), Mask: net.CIDRMask(24, 32)}}, nil
+	own := func() (source.Machine, error) {
+		return source.Machine{Own: []netip.Addr{netip.MustParseAddr("192.0.2.2")}}, nil
 	}
 	client := &http.Client{Transport: newTransport(&http.Transport{Proxy: http.ProxyURL(at)}, own)}
 	defer client.CloseIdleConnections()

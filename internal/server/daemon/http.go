@@ -64,6 +64,7 @@ func (d *daemon) buildServer() error {
 func (d *daemon) newVerbs() *verbs.Service {
 	environments, nodes := environment.New(d.keys), board.NewOf(d.aloneSince())
 	return verbs.New(verbs.Options{
+		Ports: d.tendPorts(),
 		Store: d.store, Leases: d.store, Reader: verbs.FromView{Store: d.store, View: d.view}, Validate: manifest.Validate,
 		Preview: d.preview, Seal: d.keys.Encrypt, Open: d.keys.Decrypt, EnvHash: environments.HashAfter,
 		ConfigSince: environments.Since, Logger: d.Logger,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tend.dev/tend/internal/core/ports"
 	"tend.dev/tend/internal/node/host"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/etcd"
@@ -107,6 +108,18 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	o.Options = o.WithDefaults()
 	return o, nil
+}
+
+// tendPorts returns the TCP ports at which the server, and the agent in it, listen or would.
+func (o Options) tendPorts() []int {
+	out := ports.Numbers(o.HTTP, o.Listen, o.NodeListen, o.PeerListen, o.EtcdClient, o.EtcdPeer)
+	if !o.NoAgent {
+		out = append(out, ports.Numbers(o.RelayListen, o.Ingress.HTTP, o.Ingress.HTTPS)...)
+		if o.CallbackPort != 0 {
+			out = append(out, o.CallbackPort)
+		}
+	}
+	return out
 }
 
 func orString(value *string, fallback string) {

@@ -76,7 +76,8 @@ func (d *daemon) gateAddress() string {
 
 // announcePresence records that this server runs, and the address for nodes, which may be empty.
 func (d *daemon) announcePresence(ctx context.Context, since time.Time, address string) (store.LeaseID, error) {
-	presence := api.ServerPresence{Address: address, Version: version.Version, Since: since}
+	presence := api.ServerPresence{Address: address, Version: version.Version, Since: since,
+		Ports: d.tendPorts()}
 	if d.etcd != nil {
 		presence.Member = idOf(d.etcd.Self())
 	}

@@ -10,30 +10,51 @@ import (
 // of releases, which are kept for rollbacks.
 func (s Snapshot) ReferredFiles() map[string]bool {
 	used := map[string]bool{}
-	add := func(digests map[string]string) {
-		for _, digest := range digests {
-			used[digest] = true
+	for _, digest := range s.fileReferences {
+		used[digest] = true
+	}
+	return used
+}
+
+// FileUsedIn reports whether an object, or a release, in a scope that sees accepts refers to a digest.
+func (s Snapshot) FileUsedIn(digest string, sees func(scope string) bool) bool {
+	for scope, referred := range s.fileReferences {
+		if referred == digest && sees(scope) {
+			return true
 		}
+	}
+	return false
+}
+
+// fileReferences yields each digest that something refers to, after the scope of that.
+func (s Snapshot) fileReferences(yield func(scope, digest string) bool) {
+	all := func(scope string, digests ...map[string]string) bool {
+		for _, some := range digests {
+			for _, digest := range some {
+				if !yield(scope, digest) {
+					return false
+				}
+			}
+		}
+		return true
 	}
 	for _, kind := range api.Kinds {
 		for object := range s.Objects(kind) {
-			add(object.Value.FileDigests())
-			add(object.Value.AssetDigests())
-			add(object.Value.HookDigests())
-			if tree := object.Value.Tree(); tree != "" {
-				used[tree] = true
+			scope, tree := object.Value.Scope, object.Value.Tree()
+			if !all(scope, object.Value.FileDigests(), object.Value.AssetDigests(), object.Value.HookDigests()) ||
+				tree != "" && !yield(scope, tree) {
+				return
 			}
 		}
 	}
 	for record := range s.Prefix(ReleasesPrefix) {
 		if release, ok := record.Value.(*api.Release); ok {
-			add(release.AssetDigests)
-			if release.Build != nil {
-				used[release.Build.Tree] = true
+			if !all(release.Scope, release.AssetDigests) ||
+				release.Build != nil && !yield(release.Scope, release.Build.Tree) {
+				return
 			}
 		}
 	}
-	return used
 }
 
 // ReferredImages returns the references to images: the names (<scope>-<name>:<build>) of built ones, and the

@@ -40,7 +40,7 @@ func (c *Control) Write(ctx context.Context, report node.Report) (int64, error) 
 			return 0, err
 		}
 		w := writer{node: c.node, snap: snap, txn: txn, asked: c.resolves, own: c.node == c.Own}
-		w.write(timely(report))
+		w.write(plausible(report))
 		if w.unknown && !caughtUp {
 			if caughtUp, err = true, c.catchUp(ctx); err != nil {
 				return 0, err
@@ -249,6 +249,11 @@ func (w *writer) facts(status api.NodeStatus) {
 	}
 	if status.Address.IsValid() && !boundary.Relay(status.Address) {
 		w.refuse(fmt.Sprintf("the address %s of node %s, which others can't reach", status.Address, w.node))
+		return
+	}
+	if !boundary.Machine(status) {
+		w.refuse(fmt.Sprintf("facts of node %s, which would have %g cores and %d bytes of memory", w.node, status.CPUs,
+			status.MemoryBytes))
 		return
 	}
 	if w.tooLarge("the facts of node "+w.node, status) {

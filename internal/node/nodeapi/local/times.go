@@ -7,5 +7,7 @@ import (
 	"tend.dev/tend/internal/core/boundary"
 )
 
-// timely returns a report with times that others can count from.
-func timely(report node.Report) node.Report { return boundary.Times(report, time.Now()) }
+// plausible returns a report with times that others can count from, and with counts that can be.
+func plausible(report node.Report) node.Report {
+	return boundary.Counts(boundary.Times(report, time.Now()))
+}

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
 	"strings"
 	"testing"
@@ -136,6 +137,9 @@ func liesAboutTasks() []lie {
 			node.Report{Node: &api.NodeStatus{ID: Here, Address: netip.MustParseAddr("0.0.0.0"), RelayPort: 1}}),
 		reporting("a relay at the cloud's own service",
 			node.Report{Node: &api.NodeStatus{ID: Here, Address: netip.MustParseAddr("169.254.169.254"), RelayPort: 80}}),
+		reporting("more cores than a machine has", node.Report{Node: &api.NodeStatus{ID: Here, CPUs: 999999}}),
+		reporting("more memory than a machine has", node.Report{Node: &api.NodeStatus{ID: Here, MemoryBytes: math.MaxInt64}}),
+		reporting("less memory than none", node.Report{Node: &api.NodeStatus{ID: Here, MemoryBytes: -1}}),
 		reporting("facts that fill the store", node.Report{Node: &api.NodeStatus{ID: Here, Message: big}}),
 		reporting("labels that fill the store",
 			node.Report{Node: &api.NodeStatus{ID: Here, Labels: map[string]string{"a": big}}}),

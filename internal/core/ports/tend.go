@@ -1,0 +1,62 @@
+package ports
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// defaults are the TCP ports that Tend's listeners have unless flags say otherwise: stores of servers, people, programs
+// of the machine, containers, nodes, relays.
+var defaults = []int{2380, 8685, 8686, 8687, 8688, 8690}
+
+// Numbers returns the ports of addresses, or URLs, at which a program listens. It skips what names none, such as off.
+func Numbers(addresses ...string) (out []int) {
+	for _, address := range addresses {
+		if _, after, isURL := strings.Cut(address, "://"); isURL {
+			address = after
+		}
+		port := address[strings.LastIndexByte(address, ':')+1:]
+		if number, err := strconv.Atoi(port); err == nil && number > 0 && !slices.Contains(out, number) {
+			out = append(out, number)
+		}
+	}
+	return out
+}
+
+// Reserved is a port of Tend's own that an object would take.
+type Reserved struct {
+	// Field is the part of the spec that names it.
+	Field  string
+	Number int
+}
+
+// TakesReserved returns the ports of Tend's own listeners that an object would take on its nodes: the defaults, and
+// those that the servers announce. A program that holds such a port while the listener is down keeps it down, and gets
+// what its clients send. published are the object's `ports`. One that the engine chooses from a range counts with all
+// of it. The address doesn't matter: a listener of all addresses has this one too.
+func TakesReserved(object api.Object, published []string, announced []int) (out []Reserved) {
+	add := func(field string, first, last int) {
+		for _, number := range slices.Concat(defaults, announced) {
+			taken := Reserved{field, number}
+			if first <= number && number <= last && !slices.Contains(out, taken) {
+				out = append(out, taken)
+			}
+		}
+	}
+	for i, entry := range published {
+		if port, err := api.NormalizePort(entry); err == nil && port.Protocol == api.ProtocolTCP {
+			add("ports["+strconv.Itoa(i)+"]", int(port.Host.First), int(port.Host.Last))
+		}
+	}
+	if object.Kind == api.KindIngress {
+		for _, port := range Listened(object) {
+			if port.Protocol == api.ProtocolTCP {
+				add(port.Field, port.Number, port.Number)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,48 @@
+package ports_test
+
+import (
+	"slices"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/ports"
+)
+
+func TestNumbers(t *testing.T) {
+	got := ports.Numbers("127.0.0.1:19801", ":8685", "off", "", "[::1]:8685", "10.0.0.1:0", "name:http", "http://127.0.0.1:2379")
+	if want := []int{19801, 8685, 2379}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestTakesReserved(t *testing.T) {
+	ingress := func(listen string) api.Object {
+		return api.Object{Kind: api.KindIngress, Spec: []byte(`{"listen":"` + listen + `"}`)}
+	}
+	workload := api.Object{Kind: api.KindDeployment, Spec: []byte(`{"image":"a"}`)}
+	for name, tc := range map[string]struct {
+		reason    string
+		object    api.Object
+		published []string
+		want      []ports.Reserved
+	}{
+		"announced": {"the server listens there", ingress("127.0.0.1:19801"), nil, []ports.Reserved{{"listen", 19801}}},
+		"another address": {"the server may listen at all of them", ingress("127.0.0.2:19801"), nil,
+			[]ports.Reserved{{"listen", 19801}}},
+		"default":  {"a server that is down announces nothing", ingress("127.0.0.1:8686"), nil, []ports.Reserved{{"listen", 8686}}},
+		"datagram": {"Tend listens for none", ingress("127.0.0.1:8686/udp"), nil, nil},
+		"free":     {"nobody of Tend listens there", ingress("127.0.0.1:5432"), nil, nil},
+		"host":     {"an ingress with a host", api.Object{Kind: api.KindIngress, Spec: []byte(`{"host":"a.test"}`)}, nil, nil},
+		"published": {"the engine binds it", workload, []string{"80", "127.0.0.1:8686:80"},
+			[]ports.Reserved{{"ports[1]", 8686}}},
+		"range": {"each of them is bound", workload, []string{"127.0.0.1:8684-8686:80-82"},
+			[]ports.Reserved{{"ports[0]", 8685}, {"ports[0]", 8686}}},
+		"choice": {"the engine may choose it", workload, []string{"127.0.0.1:8686-8687:80"},
+			[]ports.Reserved{{"ports[0]", 8686}, {"ports[0]", 8687}}},
+		"inside": {"the container's own port", workload, []string{"8686", "8080:8686"}, nil},
+	} {
+		if got := ports.TakesReserved(tc.object, tc.published, []int{19801}); !slices.Equal(got, tc.want) {
+			t.Errorf("%s (%s): got %v, want %v", name, tc.reason, got, tc.want)
+		}
+	}
+}
