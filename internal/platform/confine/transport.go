@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/core/source"
 )
 
-// ErrRefused is the error of a call that would reach this machine, its link or networks of its own. Callers add the next
-// step.
+// ErrRefused is the error of a call that would reach this machine, its link or networks of its own. Callers add the
+// next step.
 var ErrRefused = errors.New("is on the caller's own machine, link or networks, which only what is trusted may reach")
 
 // Advised adds the next step to an ErrRefused whose address comes from an object.
