@@ -48,7 +48,7 @@ func TakesReserved(object api.Object, published []string, announced []int) (out 
 	}
 	for i, entry := range published {
 		if port, err := api.NormalizePort(entry); err == nil && port.Protocol == api.ProtocolTCP {
-			add("ports["+strconv.Itoa(i)+"]", int(port.Host.First), int(port.Host.Last))
+			add("ports["+strconv.Itoa(i)+"]", port.Host.First, port.Host.Last)
 		}
 	}
 	if object.Kind == api.KindIngress {
