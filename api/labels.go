@@ -109,12 +109,13 @@ var publicZones = strings.Fields("arpa biz com edu gov info int mil net org loca
 // must not answer for github.com.
 func PublicZone(scope string) bool { return slices.Contains(publicZones, scope) }
 
-// podSlot matches what follows the dot in the name of a pod: an ordinal, or 8 hex digits.
-var podSlot = pattern.Lazy(`^([0-9]+|[0-9a-f]{8})$`)
+// ordinal matches what follows the dot in the name of a statefulset's pod. The random slots of a deployment's pods
+// aren't guarded: a scope would have to be called like one that is drawn later.
+var ordinal = pattern.Lazy(`^[0-9]+$`)
 
 // ZonedAlone reports whether the workloads of a scope have names in Zones alone: those of a scope that is called like a
-// public domain, or like the slot of a pod. A deployment 0/shop-db must not answer for shop-db.0, the pod of shop/db.
-func ZonedAlone(scope string) bool { return PublicZone(scope) || podSlot().MatchString(scope) }
+// public domain, or like an ordinal. A deployment 0/shop-db must not answer for shop-db.0, the pod of shop/db.
+func ZonedAlone(scope string) bool { return PublicZone(scope) || ordinal().MatchString(scope) }
 
 // ServiceNames returns the names by which containers reach a workload, or an ordinal of one, the shortest first.
 func ServiceNames(name, scope string) []string {

@@ -16,9 +16,9 @@ func TestServiceNames(t *testing.T) {
 		"de":    "web.de.tend web.de.voodu",
 		"local": "web.local.tend web.local.voodu", "internal": "web.internal.tend web.internal.voodu",
 		"localdomain": "web.localdomain.tend web.localdomain.voodu", "app": "web.app web.app.tend web.app.voodu",
-		"0": "web.0.tend web.0.voodu", "12": "web.12.tend web.12.voodu", "0a1b2c3d": "web.0a1b2c3d.tend web.0a1b2c3d.voodu",
-		"deadbee": "web.deadbee web.deadbee.tend web.deadbee.voodu", // no pod of a deployment is called so
-		"qa":      "web.qa.tend web.qa.voodu", "zw": "web.zw.tend web.zw.voodu", "ac": "web.ac.tend web.ac.voodu",
+		"0": "web.0.tend web.0.voodu", "12": "web.12.tend web.12.voodu",
+		"0a1b2c3d": "web.0a1b2c3d web.0a1b2c3d.tend web.0a1b2c3d.voodu", // a commit, as of a review app
+		"qa":       "web.qa.tend web.qa.voodu", "zw": "web.zw.tend web.zw.voodu", "ac": "web.ac.tend web.ac.voodu",
 	} {
 		if got := strings.Join(api.ServiceNames("Web", scope), " "); got != want {
 			t.Errorf("%s: %s, want %s", scope, got, want)

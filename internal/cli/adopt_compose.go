@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/client"
 	"tend.dev/tend/internal/core/takeover"
 )
@@ -148,6 +150,7 @@ func (p *composeProject) checkHere(ctx context.Context, c *client.Client) error 
 	if err != nil {
 		return err
 	}
+	nodes.Items = slices.DeleteFunc(nodes.Items, func(n api.NodeInfo) bool { return n.Reason == api.ReasonNeverReported })
 	if len(nodes.Items) != 1 {
 		return fmt.Errorf("the cluster has %s, and a project's volumes are on one machine\n"+
 			"  move it by hand: docs/use/migrate-from-compose.md", countOf(len(nodes.Items), "node"))

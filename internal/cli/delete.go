@@ -167,7 +167,7 @@ func (a *app) reportLeft(result api.DeleteResult, with client.DeleteOptions) {
 		}
 	}
 	if with.Volumes && len(result.Volumes) > 0 {
-		fmt.Fprintln(a.err, "  no pod is left to remove those that stay: `docker volume rm` does, on the node that has them")
+		fmt.Fprintln(a.err, "  no pod is left to remove those that stay: `docker volume rm` does, on the node that still has them")
 	}
 }
 

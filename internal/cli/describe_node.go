@@ -89,6 +89,8 @@ func nodeStep(node api.NodeInfo) string {
 	switch {
 	case node.Reason == api.ReasonDiskFull:
 		return "free disk space on the node: reads and containers go on, writes once there is room"
+	case node.Reason == api.ReasonNeverReported && node.Alive:
+		return "see the log of tend agent on the machine, and the server's"
 	case node.Reason == api.ReasonNeverReported:
 		return "start tend agent on the machine; if it isn't yours: tend nodes remove " + node.ID + " --force"
 	case node.Reason != api.ReasonEngineUnavailable:

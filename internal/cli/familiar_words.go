@@ -47,7 +47,7 @@ var familiarWords = []struct {
 		"`tend config set SCOPE/NAME KEY=VALUE` sets a key of the environment, encrypted, and `tend config list SCOPE/NAME` lists them"},
 	{[]string{"context", "contexts", "use", "connect"}, nil, "--server URL or TEND_SERVER names the server, and `tend version` says which one answers"},
 	{[]string{"info", "cluster-info", "top-nodes"}, nil, "`tend nodes` lists the machines, `tend version` says which server answers"},
-	{[]string{"swarm", "join", "bootstrap"}, nil, "`tend nodes add NAME` says how another machine joins, `tend servers` lists those with the store"},
+	{[]string{"swarm", "join", "bootstrap"}, nil, "`tend nodes add` says how another machine joins, `tend servers` lists those with the store"},
 	{[]string{"explain", "api-resources"}, []string{"crd", "crds"}, "`tend schema` prints all kinds and fields of manifests"},
 	{[]string{"autoscale"}, []string{"hpa"}, "`autoscale` in a manifest does it: `tend get deployments -o wide` shows what it decided"},
 	{nil, []string{"rs", "replicaset", "replicasets"}, "`tend releases SCOPE/NAME` lists what was rolled out"},

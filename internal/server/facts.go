@@ -128,10 +128,13 @@ func neverReported(snap records.Snapshot) (out []api.NodeInfo) {
 		if member.Removed || member.Server != "" || snap.Node(name).Exists() {
 			continue
 		}
+		message := "a machine joined under this name and never reported"
+		if snap.Alive(name) {
+			message = "its agent answers, but no report of it was accepted: the logs of the agent and the server say why"
+		}
 		out = append(out, api.NodeInfo{
-			NodeStatus: api.NodeStatus{ID: name, Reason: api.ReasonNeverReported,
-				Message: "a machine joined under this name and never reported"},
-			Spec: snap.NodeSpec(name), Alive: snap.Alive(name), Role: roleOf(snap, name), Since: member.JoinedAt,
+			NodeStatus: api.NodeStatus{ID: name, Reason: api.ReasonNeverReported, Message: message},
+			Spec:       snap.NodeSpec(name), Alive: snap.Alive(name), Role: roleOf(snap, name), Since: member.JoinedAt,
 		})
 	}
 	return out

@@ -64,7 +64,8 @@ func newHuma(mux humago.Mux, version string) huma.API {
 			Components: &huma.Components{
 				Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName),
 				SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer",
-					Description: "The content of <root>/token, or a token of `tend tokens add`. The unix socket asks for none."}},
+					Description: "A token of `tend tokens add`, or on the server's machine alone the content of <root>/token. " +
+						"The unix socket asks for none."}},
 			},
 			Security: []map[string][]string{{"token": {}}},
 		},

@@ -39,7 +39,8 @@ type account struct {
 	sent map[string]bool
 }
 
-// maxSent bounds the digests that are remembered of one token. Whose are forgotten, sends the bytes once more.
+// maxSent bounds the digests that are remembered of one token. A token whose digests are forgotten sends the
+// bytes again.
 const maxSent = 1 << 16
 
 // has reports whether the token sent the bytes of a digest.

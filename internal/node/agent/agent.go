@@ -52,7 +52,7 @@ type Agent struct {
 	images     *reconciler.Controller
 	imageEnds  *results[api.Ref]
 	retries    sync.Map // owners of failed pulls to retry without waiting for their backoff
-	left       sync.Map // when an ordinal was first found to have volumes of another, by its task
+	foreign    sync.Map // when an ordinal was first found to have volumes of another, by its task
 	taskEnds   *results[string]
 	stats      *sampler // for the current use
 	load       *sampler // for the mean since the last call

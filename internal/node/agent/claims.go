@@ -157,9 +157,9 @@ func (a *Agent) notWiped(
 	id, reason := assigned.Task.ID, api.ReasonVolumeNotRemoved
 	if isAnothers(cause) {
 		reason = api.ReasonVolumeTaken
-		since, _ := a.left.LoadOrStore(id, a.now())
+		since, _ := a.foreign.LoadOrStore(id, a.now())
 		if status.State == "" || a.now().Sub(since.(time.Time)) >= wipeAgain {
-			a.left.Delete(id)
+			a.foreign.Delete(id)
 			return reconciler.Result{}, true
 		}
 	}

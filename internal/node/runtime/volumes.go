@@ -62,12 +62,14 @@ func CheckVolume(name string, have, wanted map[string]string) error {
 }
 
 // CheckRemoval is CheckVolume for a volume that is to be removed. One that another cluster made on the engine stays
-// too, although it may be mounted: a cluster that was made again goes on with its data.
+// too, although it may be mounted: two clusters may share an engine, and a cluster that was made again goes on with its
+// data. A person has to decide, so the removal waits.
 func CheckRemoval(name string, have, wanted map[string]string) error {
 	if has := have[api.LabelCluster]; has != "" && has != wanted[api.LabelCluster] {
 		return &RejectedError{
-			Reason: api.ReasonVolumeTaken, Detail: fmt.Sprintf("the volume %s was made by another cluster (%s)", name, has),
-			Next: "if that cluster is gone and its data is not needed, an admin of the machine removes it",
+			Reason: api.ReasonVolumeNotRemoved,
+			Detail: fmt.Sprintf("the volume %s was made by another cluster (%s)", name, has),
+			Next:   "if that cluster is gone and its data is not needed, an admin of the machine removes it; it is tried again",
 		}
 	}
 	return CheckVolume(name, have, wanted)

@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"errors"
 	"net"
 	"net/netip"
 
@@ -13,6 +14,9 @@ import (
 func routes() (out []source.Route, err error) {
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
 		listed, err := netlink.RouteList(nil, family)
+		if errors.Is(err, netlink.ErrDumpInterrupted) { // the routes changed meanwhile
+			listed, err = netlink.RouteList(nil, family)
+		}
 		if err != nil {
 			return nil, err
 		}

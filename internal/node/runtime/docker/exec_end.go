@@ -13,6 +13,9 @@ import (
 // hangUpTime is the time a command has to end once its user has gone. Then it is killed.
 const hangUpTime = 10 * time.Second
 
+// lookAgain is the time between two looks at the processes that are left: each reads all of the machine's.
+const lookAgain = 500 * time.Millisecond
+
 // findTime is the time for which the process of a command is looked for on this machine.
 const findTime = 5 * time.Second
 
@@ -32,7 +35,7 @@ func (e *execution) hangUp() {
 	}
 	kill := time.NewTimer(hangUpTime)
 	defer kill.Stop()
-	again := time.NewTicker(100 * time.Millisecond)
+	again := time.NewTicker(lookAgain)
 	defer again.Stop()
 	signal := syscall.Signal(0)
 	for session.Signal(signal, belongs) > 0 {
