@@ -19,6 +19,9 @@ const MaxFetch = 90 * time.Second
 // MaxAssetBytes bounds one file of an asset.
 const MaxAssetBytes = 512 << 20
 
+// MaxAssetFiles bounds the files of one asset.
+const MaxAssetFiles = 10_000
+
 // AssetSpec declares files that others mount.
 type AssetSpec struct {
 	// Files are keyed by [A-Za-z0-9_-]+. In HCL the keys stand in the block itself.

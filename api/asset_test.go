@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -54,6 +55,20 @@ func TestAssetTextsAreLiteral(t *testing.T) {
 	spec := json.RawMessage(`{"files":{"nginx":"proxy_pass ${ref.x} ${asset.a.b} $${c.d};"}}`)
 	if faults := ValidateObject(Object{Kind: KindAsset, Scope: Unscoped, Name: "conf", Spec: spec}); len(faults) > 0 {
 		t.Error(faults)
+	}
+}
+
+func TestFilesOfAnAssetAreBounded(t *testing.T) {
+	for count, fault := range map[int]string{MaxAssetFiles: "", MaxAssetFiles + 1: "has 10001 files, at most 10000"} {
+		files := map[string]string{}
+		for i := range count {
+			files[strconv.Itoa(i)] = ""
+		}
+		spec, _ := json.Marshal(map[string]any{"files": files})
+		faults := ValidateObject(Object{Kind: KindAsset, Scope: "prod", Name: "conf", Spec: spec})
+		if (fault == "") != (len(faults) == 0) || len(faults) > 0 && !strings.Contains(faults[0].Error(), fault) {
+			t.Errorf("%d files: %v, want %q", count, faults, fault)
+		}
 	}
 }
 

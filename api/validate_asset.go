@@ -18,6 +18,10 @@ func (c *checker) asset(s AssetSpec) {
 	if len(s.Files) == 0 {
 		c.add("files", "is empty: an asset has at least one file")
 	}
+	if len(s.Files) > MaxAssetFiles {
+		c.add("files", "has %d files, at most %d: split it among several assets", len(s.Files), MaxAssetFiles)
+		return
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
 		field := key("files", name)
 		if !assetKey().MatchString(name) {

@@ -56,10 +56,11 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 	if checkObjects(objects, api.CheckDeclared) != nil {
 		return api.ApplyResult{}, checkObjects(objects, s.declared) // with all other errors
 	}
-	if err := s.holdTrees(ctx, objects, opts); err != nil {
+	files := &possession{service: s, rights: opts.rights}
+	if err := s.holdTrees(ctx, objects, files, opts.DryRun); err != nil {
 		return api.ApplyResult{}, err
 	}
-	objects, gathered, err := s.materialize(ctx, objects, opts.rights, opts.DryRun)
+	objects, gathered, err := s.materialize(ctx, objects, files, opts.DryRun)
 	if err != nil {
 		return api.ApplyResult{}, err
 	}
@@ -70,8 +71,7 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 	prepare := func(snap records.Snapshot) (*applyDecision, error) {
 		return s.prepareApply(snap, objects, valid, gathered, opts)
 	}
-	gathered.occupied = s.occupied(ctx, objects)
-	gathered.images = s.findImages(ctx, objects, opts)
+	gathered.occupied, gathered.images = s.occupied(ctx, objects), s.findImages(ctx, objects, opts)
 	if opts.DryRun {
 		decided, _, err := consider(ctx, s, func(snap records.Snapshot) (*applyDecision, error) {
 			decided, err := prepare(snap)

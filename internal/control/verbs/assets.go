@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/platform/recovery"
 )
 
@@ -41,7 +40,7 @@ type material struct {
 // materialize stores the bytes that came with assets, puts their digests in their place, and fetches URLs. It copies
 // the objects and doesn't change them.
 func (s *Service) materialize(
-	ctx context.Context, objects []api.Object, rights source.Rights, dry bool,
+	ctx context.Context, objects []api.Object, files *possession, dry bool,
 ) ([]api.Object, material, error) {
 	m := material{fetched: map[string]string{}, warnings: map[api.Ref][]string{}}
 	if !slices.ContainsFunc(objects, func(o api.Object) bool { return o.Kind == api.KindAsset }) {
@@ -50,7 +49,7 @@ func (s *Service) materialize(
 	if s.opts.Assets == nil {
 		return nil, m, invalid("start the server with a folder for its files", "this server keeps no assets")
 	}
-	g := gathering{service: s, rights: rights, dry: dry, material: m, found: &faults{}}
+	g := gathering{service: s, files: files, dry: dry, material: m, found: &faults{}}
 	objects = slices.Clone(objects)
 	for i, object := range objects {
 		if object.Kind != api.KindAsset || len(checkObject(object, s.opts.Validate)) > 0 {
@@ -69,7 +68,7 @@ func (s *Service) materialize(
 // gathering is a materialize under way.
 type gathering struct {
 	service *Service
-	rights  source.Rights
+	files   *possession
 	dry     bool
 	material
 	found *faults
@@ -124,7 +123,7 @@ func (g *gathering) keep(content []byte) (string, error) {
 // uploaded checks that the bytes of a digest are stored. In a dry run they may be missing, because it comes before the
 // upload.
 func (g *gathering) uploaded(ctx context.Context, owner api.Ref, field string, file api.AssetFile) error {
-	there, err := g.service.hasFile(ctx, g.rights, file.Digest, g.dry)
+	there, err := g.files.hasFile(ctx, file.Digest, g.dry)
 	if err == nil && !there && !g.dry {
 		g.found.add(Invalid, owner, field, "upload the bytes first: PUT /v1/blobs/"+file.Digest+" (tend apply does)",
 			"the bytes of %s are not on this server", file.Digest)
@@ -147,7 +146,7 @@ func (g *gathering) fetch(ctx context.Context) error {
 			defer func() { <-turns }()
 			a := &answers[i]
 			a.err = recovery.Call(func() (err error) {
-				a.digest, a.warning, err = g.service.opts.Assets.Fetch(ctx, url.file, !g.rights.Trusted, g.dry)
+				a.digest, a.warning, err = g.service.opts.Assets.Fetch(ctx, url.file, !g.files.rights.Trusted, g.dry)
 				return err
 			})
 		})

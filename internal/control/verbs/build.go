@@ -8,7 +8,6 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/verb"
 	"tend.dev/tend/internal/core/access"
-	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -19,11 +18,11 @@ const (
 )
 
 // holdTrees checks that the source trees of the objects are stored, and keeps them until the objects are stored.
-func (s *Service) holdTrees(ctx context.Context, objects []api.Object, opts ApplyOptions) error {
+func (s *Service) holdTrees(ctx context.Context, objects []api.Object, files *possession, dry bool) error {
 	found := &faults{}
 	for _, object := range objects {
 		if tree := object.Tree(); tree != "" {
-			if err := s.holdTree(ctx, opts.rights, object.Ref(), tree, opts.DryRun, found); err != nil {
+			if err := s.holdTree(ctx, files, object.Ref(), tree, dry, found); err != nil {
 				return err
 			}
 		}
@@ -32,7 +31,7 @@ func (s *Service) holdTrees(ctx context.Context, objects []api.Object, opts Appl
 }
 
 func (s *Service) holdTree(
-	ctx context.Context, rights source.Rights, ref api.Ref, tree string, dry bool, found *faults,
+	ctx context.Context, files *possession, ref api.Ref, tree string, dry bool, found *faults,
 ) error {
 	switch {
 	case !api.CheckTree(tree):
@@ -45,7 +44,7 @@ func (s *Service) holdTree(
 		found.add(Invalid, ref, "build", "start the server with a folder for its files", "this server keeps no source")
 		return nil
 	}
-	there, err := s.hasFile(ctx, rights, tree, false)
+	there, err := files.hasFile(ctx, tree, false)
 	if err == nil && !there {
 		found.add(Invalid, ref, "build", nextTreeGone, "its source %s is not here", tree)
 	}
@@ -146,8 +145,8 @@ var _ = Declare(verb.Verb{
 func (s *Service) SetBuild(
 	ctx context.Context, target Target, tree string, force bool, actor string,
 ) (api.VerbResult, error) {
-	found := &faults{}
-	if err := s.holdTree(ctx, RightsOf(ctx), api.Ref{Kind: target.Kind, Scope: target.Scope, Name: target.Name},
+	found, files := &faults{}, &possession{service: s, rights: RightsOf(ctx)}
+	if err := s.holdTree(ctx, files, api.Ref{Kind: target.Kind, Scope: target.Scope, Name: target.Name},
 		tree, false, found); err != nil {
 		return api.VerbResult{}, err
 	}

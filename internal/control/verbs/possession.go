@@ -14,24 +14,35 @@ func WithSent(ctx context.Context, sent func(digest string) bool) context.Contex
 	return context.WithValue(ctx, sentKey{}, sent)
 }
 
-// mayUse reports whether a declarer may use the bytes of a digest: one who is trusted, who sent them, or who may read
-// an object that refers to them. Files of assets without a scope are for all.
-func (s *Service) mayUse(ctx context.Context, rights source.Rights, digest string) (bool, error) {
-	if sent, ok := ctx.Value(sentKey{}).(func(digest string) bool); rights.Trusted || ok && sent(digest) {
-		return true, nil
-	}
-	snap, err := s.opts.Reader.Fresh(ctx)
-	if err != nil {
-		return false, err
-	}
-	return snap.FileUsedIn(digest, func(scope string) bool { return scope == api.Unscoped || rights.Sees(scope) }), nil
+// possession says which bytes a declarer may use: one who is trusted those of all digests, others those that they sent,
+// and those that an object they may read refers to. Files of assets without a scope are for all. One verb asks for all
+// its digests, so that the store is read once, and only if it has to be.
+type possession struct {
+	service *Service
+	rights  source.Rights
+	// readable are the digests that an object the declarer may read refers to; nil before the store is read.
+	readable map[string]bool
 }
 
-// hasFile reports whether the bytes of a digest are there for a declarer, and keeps them for a while unless it is for a
-// dry run.
-func (s *Service) hasFile(ctx context.Context, rights source.Rights, digest string, dry bool) (bool, error) {
-	if may, err := s.mayUse(ctx, rights, digest); err != nil || !may {
+func (p *possession) mayUse(ctx context.Context, digest string) (bool, error) {
+	if sent, ok := ctx.Value(sentKey{}).(func(digest string) bool); p.rights.Trusted || ok && sent(digest) {
+		return true, nil
+	}
+	if p.readable == nil {
+		snap, err := p.service.opts.Reader.Fresh(ctx)
+		if err != nil {
+			return false, err
+		}
+		p.readable = snap.FilesUsedIn(func(scope string) bool { return scope == api.Unscoped || p.rights.Sees(scope) })
+	}
+	return p.readable[digest], nil
+}
+
+// hasFile reports whether the bytes of a digest are there for the declarer, and keeps them for a while unless it is for
+// a dry run.
+func (p *possession) hasFile(ctx context.Context, digest string, dry bool) (bool, error) {
+	if may, err := p.mayUse(ctx, digest); err != nil || !may {
 		return false, err
 	}
-	return s.opts.Assets.Has(digest, dry)
+	return p.service.opts.Assets.Has(digest, dry)
 }

@@ -39,6 +39,15 @@ func checkVolumeNames(
 			take(*object.Value)
 		}
 	}
+	for _, object := range written { // what is kept counts before what is new, in whatever order they are listed
+		kept := volumes.Claimed(object)
+		for claim := range newClaims(snap, object) {
+			delete(kept, claim)
+		}
+		for _, prefix := range kept {
+			taken[prefix] = object.Ref()
+		}
+	}
 	for _, object := range written {
 		refuseVolumeNames(object, newClaims(snap, object), taken, rights, found)
 		take(object)

@@ -39,6 +39,14 @@ func TestNamesOfVolumesAreOwned(t *testing.T) {
 	if wantReason(t, err, NameTaken); !strings.Contains(err.Error(), "statefulset/a-b/c-e") {
 		t.Errorf("two of one apply: %v", err)
 	}
+
+	w.mustApply(claiming("a-b", "e", "c-d"))
+	owner := claiming("a-b", "e", "c-d")
+	owner.Spec = []byte(strings.Replace(string(owner.Spec), "db:1", "db:2", 1))
+	_, err = w.apply(ApplyOptions{}, claiming("a", "b-e-c", "d"), owner)
+	if wantReason(t, err, NameTaken); !strings.Contains(err.Error(), "statefulset/a-b/e") {
+		t.Errorf("before its owner, in one apply: %v", err)
+	}
 }
 
 // What was stored before the rule can be changed: its claims are no new ones.

@@ -9,9 +9,16 @@ import (
 // ReferredFiles returns the digests of files in use: those of assets, those stamped on objects, source trees, and those
 // of releases, which are kept for rollbacks.
 func (s Snapshot) ReferredFiles() map[string]bool {
+	return s.FilesUsedIn(func(string) bool { return true })
+}
+
+// FilesUsedIn returns the digests that objects and releases refer to, of those in scopes that sees accepts.
+func (s Snapshot) FilesUsedIn(sees func(scope string) bool) map[string]bool {
 	used := map[string]bool{}
-	for _, digest := range s.fileReferences {
-		used[digest] = true
+	for scope, digest := range s.fileReferences {
+		if !used[digest] && sees(scope) {
+			used[digest] = true
+		}
 	}
 	return used
 }
