@@ -162,7 +162,7 @@ func (s *Service) SetBuild(
 			return nil, invalid("apply a manifest with build { } first", "%s is not built from source",
 				object.Value.Ref())
 		}
-		if err := checkProgram(ctx, *object.Value); err != nil {
+		if err := s.checkProgram(ctx, snap, *object.Value, *object.Value); err != nil {
 			return nil, err
 		}
 		p := placed{stored: object, next: *object.Value, tree: tree}

@@ -5,6 +5,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
+	"tend.dev/tend/internal/core/fit"
 	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/store/records"
 )
@@ -49,7 +50,7 @@ func refuseReached(rights source.Rights, snap records.Snapshot, object api.Objec
 	if fault := RefuseInside(rights, snap, object, pods); fault != nil || rights.Trusted {
 		return fault
 	}
-	if len(pods) > 0 || object.Confined() || !object.Kind.HasContainers() {
+	if len(pods) > 0 || !object.Kind.HasContainers() || !mayBeProcess(snap, object) {
 		return nil
 	}
 	for _, node := range snap.Nodes() {
@@ -59,6 +60,29 @@ func refuseReached(rights source.Rights, snap records.Snapshot, object api.Objec
 		}
 	}
 	return nil
+}
+
+// mayBeProcess reports whether the next pods of an object may be plain processes: as it is declared, or as one of its
+// releases says, to which it may return.
+func mayBeProcess(snap records.Snapshot, object api.Object) bool {
+	if object.Confined() {
+		return false
+	}
+	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
+	if err != nil {
+		return true // what can't be read requires nothing
+	}
+	var facts fit.Facts
+	for _, release := range snap.Releases(object.Ref()) {
+		if fit.Release(*release.Value).Within(spec.Placement).Takes(api.RuntimeProcess) {
+			return true
+		}
+		facts.Runtime = ""
+		if release.Value.Image == spec.Image { // as of the newest one, which has the image that is declared
+			facts.Runtime = release.Value.RequiredRuntime()
+		}
+	}
+	return fit.Of(spec, facts).Within(spec.Placement).Takes(api.RuntimeProcess)
 }
 
 // refuseConfig returns an error if a person may not change a bucket: a variable such as LD_PRELOAD is a program that

@@ -63,6 +63,7 @@ func applies(objects ...api.Object) func(*Service, context.Context) error {
 // TestADeployerDecidesNotWhatRunsOnAHost walks verbs × what an admin's workload has of the host.
 func TestADeployerDecidesNotWhatRunsOnAHost(t *testing.T) {
 	const fields = `"image":"a","env_from":["shared"],"env":{"CA":"${asset.ca.pem}"}`
+	const plain = `{` + fields + `,"labels":{"conf":"${asset.conf.run}"}}` // no field that needs a container engine
 	with := func(volumes, more string) string {
 		return `{` + fields + `,"volumes":["${asset.conf.run}:/run"` + volumes + `]` + more + `}`
 	}
@@ -79,7 +80,18 @@ func TestADeployerDecidesNotWhatRunsOnAHost(t *testing.T) {
 		"flags of the engine":       {true, with("", `,"docker_options":["--privileged"]`), nil},
 		"a folder, of a former pod": {true, with("", ""), func(w *world) { w.podOf("n1", with(`,"/:/host"`, "")) }},
 		"plain processes":           {true, with("", ""), func(w *world) { w.podOf("plain", with("", "")) }},
-		"plain processes, later":    {true, with("", ""), func(w *world) { w.node("plain", "process") }},
+		"plain processes, later":    {true, plain, func(w *world) { w.node("plain", "process") }},
+		"of a former release, again": {true, with("", ""), func(w *world) {
+			w.node("plain", "process")
+			w.releaseOf(plain, "process")
+		}},
+		"never a plain process, by a field": {false, with("", ""), func(w *world) { w.node("plain", "process") }},
+		"never, by its placement": {false, plain[:len(plain)-1] + `,"placement":{"constraints":["node.runtime!=process"]}}`,
+			func(w *world) { w.node("plain", "process") }},
+		"never, by its image": {false, plain, func(w *world) {
+			w.node("plain", "process")
+			w.releaseOf(plain, "docker")
+		}},
 		"a pod on another node": {false, with("", ""), func(w *world) {
 			w.node("plain", "process")
 			w.podOf("n1", with("", ""))
@@ -126,6 +138,13 @@ func TestADeployerDecidesNotWhatRunsOnAHost(t *testing.T) {
 
 func (w *world) node(id, runtime string) {
 	w.put(records.NodeKey(id), api.NodeStatus{ID: id, Runtime: runtime, Ready: true})
+}
+
+// releaseOf makes a release of deployment/prod/agent whose image a runtime has.
+func (w *world) releaseOf(spec, runtime string) {
+	agent := w.object(ref("prod", "agent"))
+	w.put(records.ReleaseKey(agent.Ref(), "v1"), api.Release{ID: "v1", Kind: agent.Kind, Scope: agent.Scope, Name: agent.Name,
+		Spec: []byte(spec), Image: "a", ImageRuntime: runtime})
 }
 
 // podOf makes the pod of deployment/prod/agent on a node, plain or not, of a release with a spec.

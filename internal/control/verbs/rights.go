@@ -41,13 +41,21 @@ func CheckRights(ctx context.Context, objects []api.Object) error {
 	return all.err()
 }
 
-// checkProgram returns an error if a person may not have an object run another program.
-func checkProgram(ctx context.Context, object api.Object) error {
+// checkProgram returns an error if a person may not have an object run another program. stored is the object as it is
+// stored, next as it will be.
+func (s *Service) checkProgram(ctx context.Context, snap records.Snapshot, stored, next api.Object) error {
 	rights := RightsOf(ctx)
 	if rights.Trusted {
 		return nil
 	}
-	return refusalsOf(rights, object).err()
+	return refusalsOf(s.rightsOver(rights, snap, &stored), next).err()
+}
+
+// rightsOver returns rights with the ports that they may not take: those of the servers that run, but not those which
+// the object has already. stored is the object as it is stored; nil if it isn't.
+func (s *Service) rightsOver(rights source.Rights, snap records.Snapshot, stored *api.Object) source.Rights {
+	rights.TendPorts, rights.Stored = s.tendPorts(snap), stored
+	return rights
 }
 
 // tendPorts returns the ports at which the servers that run listen.

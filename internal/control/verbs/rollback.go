@@ -91,7 +91,7 @@ func (s *Service) prepareRollback(
 			return nil, err
 		}
 	}
-	if err := checkProgram(ctx, next); err != nil {
+	if err := s.checkProgram(ctx, snap, *object.Value, next); err != nil {
 		return nil, err
 	}
 	found := &faults{} // another may have the name of an alias since

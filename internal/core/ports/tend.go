@@ -33,6 +33,31 @@ type Reserved struct {
 	Number int
 }
 
+// NewlyReserved returns what TakesReserved does for an object, without the ports that the stored version of it takes
+// already, in whichever field. stored is nil if there is none.
+func NewlyReserved(object api.Object, stored *api.Object, announced []int) []Reserved {
+	taken := TakesReserved(object, published(object), announced)
+	if stored == nil {
+		return taken
+	}
+	had := TakesReserved(*stored, published(*stored), announced)
+	return slices.DeleteFunc(taken, func(t Reserved) bool {
+		return slices.ContainsFunc(had, func(h Reserved) bool { return h.Number == t.Number })
+	})
+}
+
+// published returns the `ports` of an object. Those of a spec that can't be read are none.
+func published(object api.Object) []string {
+	if !object.Kind.HasContainers() {
+		return nil
+	}
+	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
+	if err != nil {
+		return nil
+	}
+	return spec.Ports
+}
+
 // TakesReserved returns the ports of Tend's own listeners that an object would take on its nodes: the defaults, and
 // those that the servers announce. A program that holds such a port while the listener is down keeps it down, and gets
 // what its clients send. published are the object's `ports`. One that the engine chooses from a range counts with all

@@ -46,3 +46,31 @@ func TestTakesReserved(t *testing.T) {
 		}
 	}
 }
+
+func TestNewlyReserved(t *testing.T) {
+	of := func(published string) *api.Object {
+		return &api.Object{Kind: api.KindDeployment, Spec: []byte(`{"image":"a","ports":[` + published + `]}`)}
+	}
+	listen := func(at string) *api.Object {
+		return &api.Object{Kind: api.KindIngress, Spec: []byte(`{"listen":"` + at + `"}`)}
+	}
+	const one, other = `"127.0.0.1:8686:80"`, `"127.0.0.1:19801:80"`
+	for name, tc := range map[string]struct {
+		stored, next *api.Object
+		want         []ports.Reserved
+	}{
+		"new":                {nil, of(one), []ports.Reserved{{"ports[0]", 8686}}},
+		"had":                {of(one), of(one), nil},
+		"had it elsewhere":   {of(one), of(`"80",` + one), nil},
+		"a further one":      {of(one), of(one + "," + other), []ports.Reserved{{"ports[1]", 19801}}},
+		"had another":        {of(other), of(one), []ports.Reserved{{"ports[0]", 8686}}},
+		"had a datagram's":   {of(`"127.0.0.1:8686:80/udp"`), of(one), []ports.Reserved{{"ports[0]", 8686}}},
+		"had a part of it":   {of(one), of(`"127.0.0.1:8685-8686:80-81"`), []ports.Reserved{{"ports[0]", 8685}}},
+		"an ingress had it":  {listen("127.0.0.1:8686"), listen("127.0.0.1:8686"), nil},
+		"an ingress had one": {listen("127.0.0.1:8686"), listen("127.0.0.1:19801"), []ports.Reserved{{"listen", 19801}}},
+	} {
+		if got := ports.NewlyReserved(*tc.next, tc.stored, []int{19801}); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: got %v, want %v", name, got, tc.want)
+		}
+	}
+}

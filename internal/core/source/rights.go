@@ -25,6 +25,8 @@ type Rights struct {
 	HostPaths []string
 	// TendPorts are the ports at which servers say that they listen. Nobody else takes one without an admin's word.
 	TendPorts []int
+	// Stored is the object in question as it is stored: it keeps those of Tend's ports that it has. Nil if it has none.
+	Stored *api.Object
 }
 
 // RightsOf returns the rights that a sync gives its source.
@@ -81,7 +83,7 @@ func (r Rights) RefuseAll(object api.Object) (all []*Error) {
 		all = append(all, r.untrusted("listen at 127.0.0.1; declare a host instead of listen; or set trusted",
 			"%s: listen %s takes a port that others reach of every node", object.Ref(), at))
 	}
-	for _, taken := range ports.TakesReserved(object, spec.Ports, r.TendPorts) {
+	for _, taken := range ports.NewlyReserved(object, r.Stored, r.TendPorts) {
 		all = append(all, r.untrusted("choose another port",
 			"%s: %s: Tend itself listens at port %d", object.Ref(), taken.Field, taken.Number))
 	}
