@@ -72,8 +72,9 @@ func TestTheImage(t *testing.T) {
 	}
 	// The files that the engine mounts for the server are on the host, under the paths that the server knows.
 	for file, want := range map[string]string{"/data/page": "hello", "/run/secrets/key": "tin-whistle"} {
-		if got := inside("exec", scope+"/web", "--", "/server", "cat", file); got != want {
-			t.Errorf("%s in the pod: %q, want %q", file, got, want)
+		read := exec.Command("docker", "exec", server, "tend", "exec", scope+"/web", "--", "/server", "cat", file)
+		if got, err := read.Output(); err != nil || string(got) != want {
+			t.Errorf("%s in the pod: %q, %v; want %q", file, got, err, want)
 		}
 	}
 	if list := inside("get", scope+"/web"); !strings.Contains(list, "2/2") {
