@@ -73,7 +73,7 @@ func TestTheImage(t *testing.T) {
 	// The files that the engine mounts for the server are on the host, under the paths that the server knows.
 	for file, want := range map[string]string{"/data/page": "hello", "/run/secrets/key": "tin-whistle"} {
 		read := exec.Command("docker", "exec", server, "tend", "exec", scope+"/web", "--", "/server", "cat", file)
-		if got, err := read.Output(); err != nil || string(got) != want {
+		if got, err := read.Output(); err != nil || strings.TrimSpace(string(got)) != want {
 			t.Errorf("%s in the pod: %q, %v; want %q", file, got, err, want)
 		}
 	}
