@@ -65,21 +65,30 @@ func TestPodsWaitForANodeThatIsHeard(t *testing.T) {
 }
 
 // TestPodsWaitForTheNodesOfAServerThatWasStartedAgain: the first node that it hears doesn't get all pods, unless the
-// others are silent for long enough.
+// others are silent for long enough; nor if the server was alone, and is one of several now.
 func TestPodsWaitForTheNodesOfAServerThatWasStartedAgain(t *testing.T) {
 	before, now := records.Heartbeat{Life: epoch}, records.Heartbeat{Life: epoch.Add(time.Minute)}
 	silent := before
 	silent.Unheard = true
+	named := now
+	named.Server = "s1"
 	for name, test := range map[string]struct {
+		now  records.Heartbeat // of the server that was started again
 		beat records.Heartbeat // what is stored of n2 at last
 		want map[string]int
 	}{
-		"it beats": {now, map[string]int{"n1": 2, "n2": 2}},
-		"silent":   {silent, map[string]int{"n1": 4}},
+		"it beats":                 {now, now, map[string]int{"n1": 2, "n2": 2}},
+		"silent":                   {now, silent, map[string]int{"n1": 4}},
+		"it beats, one of several": {named, named, map[string]int{"n1": 2, "n2": 2}},
+		"silent, one of several":   {named, silent, map[string]int{"n1": 4}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newHarness(t)
-			l.s.Board = board.NewOf(now.Life)
+			now := test.now
+			if l.s.Board = board.NewOf(now.Life); now.Server != "" {
+				l.s.Board = board.New()
+				l.write(func(txn *records.Txn) { txn.Put(records.ServerKey(now.Server), api.ServerPresence{Since: now.Life}) })
+			}
 			l.node("n1", true)
 			l.node("n2", true)
 			l.release("v1", api.DeploymentSpec{})

@@ -28,14 +28,15 @@ const (
 )
 
 // HearingOf returns whether a node is heard, and when it was last if it isn't, as far as that is known. life is the
-// time at which the server of the beat was started, as it says itself; zero if none of that name runs.
+// time at which the server of the beat was started, as it says itself; zero if none of that name runs. A server without
+// a name was alone: if it is one of several now, it was started again since.
 func HearingOf(b Beat, life time.Time) (h Hearing, last time.Time) {
 	switch {
 	case b.Unheard || !b.Last.IsZero():
 		return Unheard, b.Last
 	case b.Life.IsZero() || life.Equal(b.Life):
 		return Heard, time.Time{}
-	case life.IsZero():
+	case life.IsZero() && b.Server != "":
 		return Unheard, time.Time{}
 	}
 	return Awaited, time.Time{}

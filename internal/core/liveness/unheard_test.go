@@ -26,6 +26,8 @@ func TestHearing(t *testing.T) {
 		"its server was started again": {"and has not heard it yet", Beat{Server: "s1", Life: at(0)}, at(20), time.Time{},
 			Awaited},
 		"a server alone was started again": {"and has not heard it yet", Beat{Life: at(0)}, at(20), time.Time{}, Awaited},
+		"a server that was alone is one of several": {"it was started again with a name", Beat{Life: at(0)}, time.Time{},
+			time.Time{}, Awaited},
 		"it was silent before that": {"which is not the server's silence", Beat{Life: at(0), Last: at(10)},
 			at(20), at(10), Unheard},
 		"its server has waited": {"in vain", Beat{Life: at(0), Unheard: true}, at(20), time.Time{}, Unheard},

@@ -38,7 +38,7 @@ func (s *Service) giveUp(ctx context.Context) bool {
 // stand still with it.
 func (s *Service) awaits(snap records.Snapshot, node string) bool {
 	beat := snap.Heartbeat(node)
-	mine := s.Server == "" || beat.Server == s.Server
+	mine := s.Server == "" || beat.Server == s.Server || beat.Server == "" // of the one that was alone
 	hearing, _ := liveness.HearingOf(liveness.Beat(beat), s.Life)
 	return mine && node != s.Own && hearing == liveness.Awaited
 }

@@ -20,6 +20,7 @@ func TestAServerThatWasStartedAgainWaits(t *testing.T) {
 		"the node beats":                  {"", records.Heartbeat{}, true, false},
 		"beside others":                   {"a", records.Heartbeat{Server: "a"}, false, true},
 		"another server hears it":         {"a", records.Heartbeat{Server: "b"}, false, false},
+		"it was alone":                    {"a", records.Heartbeat{}, false, true},
 		"it was beside others":            {"", records.Heartbeat{Server: "b"}, false, true},
 		"the node was silent before that": {"", records.Heartbeat{Last: time.Unix(7, 0).UTC()}, false, false},
 	} {
