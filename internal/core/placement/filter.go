@@ -72,14 +72,6 @@ var fitFilters = []*filter{
 		many: func(_ *cluster, t Task) string { return fmt.Sprintf("lack cores (%g asked)", t.CPUs) },
 		next: "lower resources.limits.cpu to what a node has",
 	},
-	{
-		fails: func(_ *cluster, s *site, t Task) bool { _, failed := s.FailedImages[t.Workload]; return failed },
-		alone: func(_ *cluster, s *site, t Task) string {
-			return because("node "+s.ID+" could not get the image", s.FailedImages[t.Workload])
-		},
-		one: say("could not get the image"), many: say("could not get the image"),
-		next: "correct `image`, or see that its registry can be reached",
-	},
 }
 
 // roomFilters ask what the pods on a node leave to others, or need beside them.

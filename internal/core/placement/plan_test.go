@@ -205,14 +205,6 @@ func TestPlan(t *testing.T) {
 			nodes:   []Node{vm(nil)},
 			refused: []Refusal{{Task: "b", Message: "port 9090 of node vm is held by pod x", Next: changePorts}},
 		},
-		"image failed": {
-			reason: "a node that could not pull the image is not chosen for the next try",
-			tasks:  []Task{{ID: "a", Workload: "web"}, {ID: "b", Workload: "db"}},
-			nodes:  []Node{vm(func(n *Node) { n.FailedImages = map[string]string{"web": "pull web:2: not found"} })},
-			placed: []Assignment{{"b", "vm"}},
-			refused: []Refusal{{Task: "a", Message: "node vm could not get the image: pull web:2: not found",
-				Next: "correct `image`, or see that its registry can be reached"}},
-		},
 		"several nodes": {
 			reason: "of several nodes the filters count",
 			tasks:  []Task{{ID: "a", Demand: &Demand{MemoryBytes: 512 << 20}}},

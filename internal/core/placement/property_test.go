@@ -31,9 +31,6 @@ func randomNodes(t *rapid.T) []Node {
 		n.Unheard = rapid.IntRange(0, 3).Draw(t, "unheard") == 0
 		n.Awaited = n.Unheard && rapid.IntRange(0, 2).Draw(t, "awaited") == 0
 		n.Arch = rapid.SampledFrom([]string{"", "amd64", "amd64", "arm64"}).Draw(t, "arch")
-		if rapid.IntRange(0, 5).Draw(t, "image failed") == 0 {
-			n.FailedImages = map[string]string{"w0": "not found"}
-		}
 		out = append(out, n)
 	}
 	return out
@@ -150,8 +147,7 @@ func suits(t Task, n Node) bool {
 	return n.Alive && n.Ready && !n.Draining && !n.Cordoned && (t.Need.Containers == "" || n.Runtime != "process") &&
 		(t.Need.Processes == "" || n.Runtime == "process") &&
 		(t.Arch == "" || n.Arch == "" || t.Arch == n.Arch) &&
-		(n.MemoryBytes == 0 || t.MemoryBytes <= n.MemoryBytes) && (n.CPUs == 0 || t.CPUs <= n.CPUs) &&
-		n.FailedImages[t.Workload] == ""
+		(n.MemoryBytes == 0 || t.MemoryBytes <= n.MemoryBytes) && (n.CPUs == 0 || t.CPUs <= n.CPUs)
 }
 
 func find[T any](in []T, is func(T) bool) T {

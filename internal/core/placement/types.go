@@ -118,8 +118,6 @@ type Node struct {
 	Arch        string  // as Go names it; empty is unknown, and every image fits
 	MemoryBytes int64   // in total; 0 is unknown, and everything fits
 	CPUs        float64 // the same
-	// FailedImages says by workload why its image is not available on this node.
-	FailedImages map[string]string
 }
 
 // Assignment puts a task on a node.
