@@ -2,11 +2,13 @@ package ingress
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -65,4 +67,45 @@ func closing(t *testing.T) (Pod, *atomic.Int64) {
 		conns.Add(1)
 		_, _ = http.ReadRequest(bufio.NewReader(conn))
 	}), conns
+}
+
+// TestNoRequestTriesANodeThatIsAway: once a pod of another node could not be reached, a connection beside the requests
+// finds out whether it can be again.
+func TestNoRequestTriesANodeThatIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tries atomic.Int32
+		var works atomic.Bool
+		away := &pod{Pod: Pod{Name: "away"}, reach: func(context.Context) error {
+			tries.Add(1)
+			time.Sleep(5 * time.Second)
+			if works.Load() {
+				return nil
+			}
+			return errNoRelay
+		}}
+		here := &pod{Pod: Pod{Name: "here"}}
+		b := &backend{Route: &Route{Policy: PolicyLeastConn}, pods: []*pod{away, here}}
+		here.active.Store(1) // away has fewer requests
+		choose := func() string {
+			defer synctest.Wait()
+			return b.choose("", nil, time.Now()).Name
+		}
+		if got := choose(); got != "away" {
+			t.Fatal("before:", got)
+		}
+		away.failed(time.Now())
+		for second := range 20 { // a pause of 1 s, 5 s to fail, 2 s, 5 s to fail, 4 s
+			if got := choose(); got != "here" {
+				t.Errorf("after %d s: %s", second, got)
+			}
+			time.Sleep(time.Second)
+		}
+		if works.Store(true); tries.Load() != 3 {
+			t.Errorf("%d tries within 20 s", tries.Load())
+		}
+		time.Sleep(5 * time.Second)
+		if got := choose(); got != "away" {
+			t.Error("once it is reached:", got)
+		}
+	})
 }

@@ -19,3 +19,14 @@ func letGo(after time.Duration) func(network, address string, conn syscall.RawCo
 		return errors.Join(failed, err)
 	}
 }
+
+// resent returns how often the kernel has sent the same data again without an acknowledgement.
+func resent(conn syscall.RawConn) (times uint8, err error) {
+	failed := conn.Control(func(fd uintptr) {
+		var info *unix.TCPInfo
+		if info, err = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
+			times = info.Retransmits
+		}
+	})
+	return times, errors.Join(failed, err)
+}

@@ -29,8 +29,12 @@ type pod struct {
 	failing  atomic.Bool // whether failures is more than 0
 	mu       sync.Mutex
 	failures int
-	until    time.Time     // no requests before
-	idle     chan struct{} // closed when the last request ended; nil while nothing waits for that
+	until    time.Time // no requests before
+	// reach opens a connection to a pod of another node; nil for one of this node.
+	reach func(context.Context) error
+	// probing is set while reach runs, reached once it has succeeded since the last failure.
+	probing, reached bool
+	idle             chan struct{} // closed when the last request ended; nil while nothing waits for that
 }
 
 // acquire counts a request as in flight. It returns false if the table no longer contains the pod, because its drain
@@ -71,7 +75,7 @@ func (p *pod) failed(now time.Time) {
 		pause = firstEjection << p.failures
 	}
 	p.failures++
-	p.until = now.Add(pause)
+	p.until, p.reached = now.Add(pause), false
 	p.failing.Store(true)
 }
 
@@ -91,7 +95,26 @@ func (p *pod) ejected(now time.Time) bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return now.Before(p.until)
+	if now.Before(p.until) || p.reach == nil || p.reached {
+		return now.Before(p.until)
+	}
+	if !p.probing {
+		p.probing = true
+		go p.probe()
+	}
+	return true
+}
+
+// probe tries to reach the pod. A node that has vanished or stands still lets each try wait for seconds, so no request
+// makes it.
+func (p *pod) probe() {
+	err := p.reach(context.Background()) // which takes 6.5 s at most
+	if err != nil {
+		p.failed(time.Now())
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.probing, p.reached = false, err == nil
 }
 
 // drained waits until the pod has no request in flight.
@@ -119,6 +142,8 @@ type pods struct {
 	answer time.Duration // how long a pod may take to begin its answer
 	// relayed connects to a pod of another node.
 	relayed Relayed
+	// resends is maxResends, but in tests.
+	resends uint8
 	mu      sync.Mutex
 	known   map[Pod]*pod
 }
@@ -135,6 +160,7 @@ func (p *pods) opening(to Pod, http bool) opening {
 			_ = conn.Close()
 			return nil, errNoRelay
 		}
+		endWithPeer(conn, p.resends)
 		return p.relayed(ctx, conn, to.Via)
 	}
 }
@@ -147,6 +173,21 @@ func (p *pods) dial(ctx context.Context, protocol string, to Pod) (net.Conn, err
 	return p.opening(to, false).after(dialer.DialContext)(ctx, protocol, to.Address)
 }
 
+// reach returns a function that reports whether a pod of another node can be reached; nil for one of this node, which
+// refuses at once.
+func (p *pods) reach(to Pod) func(context.Context) error {
+	if to.Via == (relay.Target{}) {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		conn, err := p.dial(ctx, api.ProtocolTCP, to)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+}
+
 // update adds the pods of a new table and forgets dropped pods that have no requests. The caller calls markRemoved on
 // those in left once the table is in force: a request that chose one of them then finds another pod in the new table.
 func (p *pods) update(routes []Route) (wanted map[Pod]*pod, left []*pod) {
@@ -157,7 +198,7 @@ func (p *pods) update(routes []Route) (wanted map[Pod]*pod, left []*pod) {
 		for _, served := range route.Pods {
 			known := p.known[served]
 			if known == nil {
-				known = &pod{Pod: served, lines: newLines(p.answer, p.opening(served, true))}
+				known = &pod{Pod: served, lines: newLines(p.answer, p.opening(served, true)), reach: p.reach(served)}
 			}
 			wanted[served] = known
 		}

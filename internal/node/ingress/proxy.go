@@ -108,7 +108,7 @@ func New(opts Options) *Proxy {
 		ErrorLog:     slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo), // the access log has these errors
 		BufferPool:   &buffers{},
 	}
-	p.pods.answer, p.pods.relayed = opts.Answer, opts.Relayed
+	p.pods.answer, p.pods.relayed, p.pods.resends = opts.Answer, opts.Relayed, maxResends
 	p.Update(nil)
 	return p
 }

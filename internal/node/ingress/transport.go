@@ -136,8 +136,8 @@ func again(request *http.Request, err error) bool {
 		return true
 	}
 	var timeout net.Error
-	if request.Body != nil && request.Body != http.NoBody || request.Header.Get("Upgrade") != "" ||
-		errors.As(err, &timeout) && timeout.Timeout() {
+	late := errors.As(err, &timeout) && timeout.Timeout() && !errors.Is(err, syscall.ETIMEDOUT) // which is: it vanished
+	if request.Body != nil && request.Body != http.NoBody || request.Header.Get("Upgrade") != "" || late {
 		return false
 	}
 	switch request.Method {
