@@ -74,21 +74,28 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	for {
-		err := run(ctx, o, who, keys)
-		if ctx.Err() != nil || !restored(err) {
+	for held := false; ; {
+		err := run(ctx, o, who, keys, held)
+		if ctx.Err() != nil || !another(err) {
 			return err
 		}
-		o.Logger.Warn("the server is paused: containers on this machine stay as they are until tend resume", "reason", err)
+		if held = errors.Is(err, remote.ErrRestored); held {
+			o.Logger.Warn("the server is paused: containers on this machine stay as they are until tend resume", "reason", err)
+		}
 	}
 }
 
-func restored(err error) bool { return errors.Is(err, remote.ErrRestored) }
+// another reports whether the machine must go on with another client, which knows nothing.
+func another(err error) bool {
+	return errors.Is(err, remote.ErrRestored) || errors.Is(err, remote.ErrResumed)
+}
 
 // dialTime bounds a dial, and is the interval of keep-alives.
 const dialTime = 15 * time.Second
 
-func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error {
+// run runs the machine. While the server is paused after a restore the machine is held: it serves the pods that the
+// store knows, and touches no container.
+func run(ctx context.Context, o Options, who *identity, keys *secret.Keys, held bool) error {
 	known := who.membership()
 	if known.Node != o.Node {
 		return fmt.Errorf("this root joined as %s, not as %s: use another --root", known.Node, o.Node)
@@ -106,7 +113,7 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error
 	defer transport.CloseIdleConnections()
 	web := &http.Client{Transport: transport}
 	client := remote.New(remote.Options{Server: known.Server, HTTP: web, Lost: to.next,
-		Several: to.several, Logger: o.Logger})
+		Held: held, Several: to.several, Logger: o.Logger})
 	callbacks, err := client.Callbacks()
 	if err != nil {
 		return err
@@ -116,18 +123,22 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error
 	if err != nil {
 		return err
 	}
-	machine, err := host.Open(ctx, o.Options, host.Link{
+	link := host.Link{
 		Cluster: known.Cluster, Control: client, Seal: keys.Encrypt, Open: keys.Decrypt, Registry: registry,
 		Metrics: reconciler.NewMetrics(registry), Callbacks: callbacks, Outside: to.outside,
 		Own:    &authority.Own{Certificate: who.certificate, Roots: who.roots, Now: o.Now},
 		Former: known.Former, Cleared: who.cleared,
-	})
+	}
+	if held {
+		link.Hold, link.Paused = make(chan struct{}), func() string { return "the server is paused after a restore" }
+	}
+	machine, err := host.Open(ctx, o.Options, link)
 	if err != nil {
 		return errors.Join(err, scraped.close())
 	}
 	answering := &sessions{Options: o, who: who, client: client, web: web, servers: to,
 		keep: func(ctx context.Context, dial func(context.Context) (net.Conn, error)) error {
-			return session.Keep(ctx, dial, restored, machine.Access(), machine.Ready(), o.Logger)
+			return session.Keep(ctx, dial, another, machine.Access(), machine.Ready(), o.Logger)
 		}}
 	o.Logger.Info("starting the agent", "root", o.Root, "node", o.Node, "cluster", known.Cluster, "server", known.Server,
 		"runtime", o.Runtime)

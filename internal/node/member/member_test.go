@@ -10,7 +10,7 @@ func TestARootIsOfOneNode(t *testing.T) {
 	root, i := joined(t, newServer(t))
 	o := options(root, "", "")
 	o.Node = "n2"
-	if err := run(t.Context(), o, i, nil); err == nil || !strings.Contains(err.Error(), "n1") ||
+	if err := run(t.Context(), o, i, nil, false); err == nil || !strings.Contains(err.Error(), "n1") ||
 		!strings.Contains(err.Error(), "--root") {
 		t.Errorf("%v", err)
 	}

@@ -29,7 +29,7 @@ func TestMetrics(t *testing.T) {
 	o.Logger = slog.New(slog.NewTextHandler(addressOf(listens), nil))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, o, i, keys) }()
+	go func() { ended <- run(ctx, o, i, keys, false) }()
 	base := "http://" + <-listens
 	web := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	ask := func(path string) (int, string) {
@@ -89,7 +89,7 @@ func TestMetricsWithoutAnAddress(t *testing.T) {
 	root, i := joined(t, newServer(t))
 	o := options(root, "", "")
 	o.MetricsListen = taken.Addr().String()
-	if err := run(t.Context(), o, i, nil); err == nil ||
+	if err := run(t.Context(), o, i, nil, false); err == nil ||
 		!strings.Contains(err.Error(), "--metrics-listen "+o.MetricsListen) {
 		t.Errorf("%v", err)
 	}

@@ -57,7 +57,7 @@ func (s *sessions) run(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			if cause := context.Cause(ctx); restored(cause) {
+			if cause := context.Cause(ctx); another(cause) {
 				return cause
 			}
 			return nil

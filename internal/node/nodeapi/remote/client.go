@@ -28,6 +28,9 @@ type Options struct {
 	HTTP *http.Client
 	// Lost is called when the server has ended the stream, or can't be reached: another one may. Default: nothing is.
 	Lost func(error)
+	// Held lets the client follow a server that is paused after the restore of an older store, and no other. The machine
+	// touches no containers meanwhile.
+	Held bool
 	// Several reports whether Lost may lead to another server. Default: it doesn't.
 	Several func() bool
 	// Logger defaults to slog.Default().
@@ -38,6 +41,7 @@ type Options struct {
 type Client struct {
 	*mirror
 	server  string
+	held    bool
 	http    *http.Client
 	caller  wire.Caller
 	log     *slog.Logger
@@ -62,7 +66,8 @@ func New(o Options) *Client {
 	if o.Several == nil {
 		o.Several = func() bool { return false }
 	}
-	c := &Client{lost: o.Lost, several: o.Several, mirror: newMirror(), server: o.Server, http: o.HTTP, log: o.Logger}
+	c := &Client{lost: o.Lost, several: o.Several, held: o.Held, mirror: newMirror(), server: o.Server, http: o.HTTP,
+		log: o.Logger}
 	c.caller = wire.Caller{Base: o.Server + Prefix, Do: wire.Patient(o.HTTP.Do)} //nolint:bodyclose // who calls it closes it
 	c.storage = &storage{client: c, locks: map[string]func(){}}
 	return c
@@ -74,17 +79,26 @@ const (
 	longWait  = 5 * time.Second
 )
 
-// ErrRestored means that the server is paused, because an older store was restored: what this client knows may be of
-// the newer one. Only a new client may go on, which knows nothing until the server has been resumed.
-var ErrRestored = errors.New("the server is paused after the restore of an older store")
+// What Run and Current return if another client must go on, which knows nothing.
+var (
+	// ErrRestored means that the server is paused, because an older store was restored: what this client knows may be
+	// of the newer one. A client that is Held may follow the server until it has been resumed.
+	ErrRestored = errors.New("the server is paused after the restore of an older store")
+	// ErrResumed means that the pause for which this client is Held is over.
+	ErrResumed = errors.New("the server was resumed")
+)
 
-// Current returns ErrRestored if the server is paused and the client knows something from before.
+// Current returns ErrRestored if the server is paused and the client knows something from before, ErrResumed if it
+// isn't and the client is Held.
 func (c *Client) Current(ctx context.Context) error {
 	var now state
 	if err := c.caller.Get(ctx, "state", &now); err != nil {
 		return err
 	}
-	if now.Paused != "" && c.revisionNow() > 0 {
+	switch {
+	case c.held && now.Paused == "":
+		return ErrResumed
+	case !c.held && now.Paused != "" && c.revisionNow() > 0:
 		return ErrRestored
 	}
 	return nil
@@ -98,8 +112,8 @@ func (c *Client) Servers(ctx context.Context, has Trust) (servers, roots []strin
 	return now.Servers, now.Roots, err
 }
 
-// Run follows the server until ctx ends, and reconnects whenever the connection is lost. It returns ErrRestored if it
-// must not go on.
+// Run follows the server until ctx ends, and reconnects whenever the connection is lost. It returns ErrRestored or
+// ErrResumed if another client must go on.
 func (c *Client) Run(ctx context.Context) error {
 	wait := newBackoff()
 	lost := false
@@ -114,7 +128,10 @@ func (c *Client) Run(ctx context.Context) error {
 		if c.revisionNow() != began {
 			wait.Reset()
 		}
-		if errors.Is(err, node.ErrPaused) && c.revisionNow() > 0 {
+		switch {
+		case errors.Is(err, ErrResumed):
+			return ErrResumed
+		case errors.Is(err, node.ErrPaused) && !c.held: // else the server is of a version that lets no node follow
 			return ErrRestored
 		}
 		if !lost && ctx.Err() == nil {
@@ -143,11 +160,18 @@ func (c *Client) follow(ctx context.Context, connected func()) error {
 	defer stuck.Stop()
 	c.silent.Store(silent)
 	defer c.silent.Store(nil)
-	answer, err := c.caller.Send(ctx, http.MethodGet, c.position(), nil)
+	position := c.position()
+	if c.held {
+		position += "&" + heldParameter + "=yes"
+	}
+	answer, err := c.caller.Send(ctx, http.MethodGet, position, nil)
 	if err != nil {
 		return errOr(context.Cause(ctx), err)
 	}
 	defer answer.Body.Close()
+	if c.held && answer.Header.Get(pausedHeader) == "" {
+		return ErrResumed
+	}
 	c.begin()
 	connected()
 	frames := json.NewDecoder(answer.Body)

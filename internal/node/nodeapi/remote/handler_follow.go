@@ -13,8 +13,19 @@ import (
 	"tend.dev/tend/internal/node/nodeapi/wire"
 )
 
+// A node whose machine is held back follows a paused server too: it asks with heldParameter, and is answered with
+// pausedHeader.
+const (
+	heldParameter = "held"
+	pausedHeader  = "Tend-Paused"
+)
+
+// pauseLook is the time between two looks whether a pause is over.
+const pauseLook = time.Second
+
 func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Request) error {
-	if why := h.Paused(); why != "" {
+	why := h.Paused()
+	if why != "" && !r.URL.Query().Has(heldParameter) {
 		return fmt.Errorf("%w: %s", node.ErrPaused, why)
 	}
 	since, err := sinceIn(r.URL.Query())
@@ -34,6 +45,10 @@ func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Reques
 	defer leave()
 	if err := h.ready(ctx, c, r, since); err != nil {
 		return err
+	}
+	if why != "" {
+		w.Header().Set(pausedHeader, "yes")
+		go h.whilePaused(ctx, cancel)
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	var sending sync.Mutex
@@ -61,6 +76,20 @@ func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Reques
 		h.Logger.Debug("a node is followed no longer", "node", c.ID(), "error", err)
 	}
 	return nil
+}
+
+// whilePaused ends a stream with the pause.
+func (h *Handler) whilePaused(ctx context.Context, end func()) {
+	ticker := time.NewTicker(pauseLook)
+	defer ticker.Stop()
+	for h.Paused() != "" {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+	end()
 }
 
 // ready waits until the server knows enough to be followed from a revision. The node may be removed meanwhile.
