@@ -65,10 +65,7 @@ func (s *Service) prepareDown(snap records.Snapshot, node string, how Down) (*do
 		d.result.Rotate = exposed(snap, node)
 		revokeToken(d, snap, node, s)
 	case snap.Alive(node):
-		return nil, &Error{Reason: InUse, Detail: "node " + node + " answers",
-			Next: "stop Tend on it first (systemctl stop tend-agent) and wait for the node timeout; `tend drain " + node +
-				"` moves its pods before; " +
-				"--force cuts a node off that can't be stopped"}
+		return nil, answers(snap, node, how)
 	default:
 		d.txn.If(records.AliveKey(node), 0)
 	}
@@ -78,6 +75,21 @@ func (s *Service) prepareDown(snap records.Snapshot, node string, how Down) (*do
 		removeNode(d, snap, node)
 	}
 	return d, nil
+}
+
+// answers refuses a node whose heartbeat lasts. One that is silent may still answer.
+func answers(snap records.Snapshot, node string, how Down) *Error {
+	if !snap.Heartbeat(node).Beats() {
+		return &Error{Reason: InUse,
+			Detail: "node " + node + " is silent, but not down yet: its heartbeat lasts a little longer",
+			Next:   "repeat this once `tend nodes` says that it is down"}
+	}
+	next := "stop Tend on it first (systemctl stop tend-agent) and wait until `tend nodes` says that it is down; " +
+		"`tend drain " + node + "` moves its pods before"
+	if how == RemoveNode {
+		next += "; --force cuts a node off that can't be stopped"
+	}
+	return &Error{Reason: InUse, Detail: "node " + node + " answers", Next: next}
 }
 
 // end writes the end of the node's tasks in the place of its agent, which doesn't answer.

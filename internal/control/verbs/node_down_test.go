@@ -2,7 +2,10 @@ package verbs
 
 import (
 	"encoding/json"
+	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -68,5 +71,32 @@ func TestWhatANodeKeepsIsNamed(t *testing.T) {
 	if diff := cmp.Diff([]string{"conf", "extra", "tend-prod-db-data-0", "tend-prod-db-data-2"},
 		result.Volumes); diff != "" {
 		t.Errorf("given up: -want +got:\n%s", diff)
+	}
+}
+
+// TestANodeThatIsNotDown is neither confirmed to be down nor removed. What to do depends on whether it still beats.
+func TestANodeThatIsNotDown(t *testing.T) {
+	for name, test := range map[string]struct {
+		beat           records.Heartbeat
+		how            Down
+		detail, next   string
+		offersForceToo bool
+	}{
+		"it beats":                {records.Heartbeat{}, ConfirmDown, "node n1 answers", "stop Tend on it first", false},
+		"it beats, to be removed": {records.Heartbeat{}, RemoveNode, "node n1 answers", "stop Tend on it first", true},
+		"it is silent": {records.Heartbeat{Last: time.Unix(7, 0)}, ConfirmDown, "node n1 is silent, but not down yet",
+			"repeat this once `tend nodes` says that it is down", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.put(records.NodeKey("n1"), api.NodeStatus{ID: "n1"})
+			w.put(records.AliveKey("n1"), test.beat)
+			_, err := w.service.NodeDown(t.Context(), "n1", test.how, false, "ann")
+			var refused *Error
+			if !errors.As(err, &refused) || !strings.Contains(refused.Detail, test.detail) ||
+				!strings.Contains(refused.Next, test.next) || strings.Contains(refused.Next, "--force") != test.offersForceToo {
+				t.Errorf("%+v", err)
+			}
+		})
 	}
 }

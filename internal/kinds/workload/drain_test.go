@@ -132,6 +132,10 @@ func TestAGlobalDeploymentFollowsTheNodes(t *testing.T) {
 	l.join("n3")
 	each("a node joins", "n1", "n2", "n3")
 	l.declare("n2", api.NodeSpec{Availability: api.NodeDrained})
+	l.looks()
+	if staying := l.status().Staying; len(staying) > 0 {
+		t.Errorf("a pod that ends is said to stay: %+v", staying)
+	}
 	each("one is drained", "n1", "n3")
 	l.declare("n1", api.NodeSpec{Availability: api.NodeCordoned})
 	each("one is cordoned, and keeps its pod", "n1", "n3")

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +32,10 @@ func TestAServerBecomesAnAgent(t *testing.T) {
 	before, err := engine.List(t.Context())
 	if err != nil || len(before) != 2 {
 		t.Fatalf("%v, %v", before, err)
+	}
+	_, err = a.client.RemoveServer(t.Context(), "a")
+	if err == nil || !strings.Contains(err.Error(), "a is this server itself") {
+		t.Errorf("it removes itself: %v", err)
 	}
 	if _, err := a.client.RemoveServer(t.Context(), "b"); err != nil {
 		t.Fatal(err)

@@ -175,6 +175,10 @@ func (d *daemon) removeServer(ctx context.Context, name string) error {
 		}
 		return ofRefusal(refused)
 	}
+	if nameOr(members[i]) == d.Name { // its store ends before it has recorded that
+		return &api.Problem{Status: http.StatusConflict, Detail: name + " is this server itself",
+			Next: "at another server: tend servers remove " + name}
+	}
 	err := d.takeOut(ctx, members[i])
 	switch {
 	case errors.Is(err, etcd.ErrMember):
