@@ -23,22 +23,30 @@ func (s *Server) freshen(w http.ResponseWriter, r *http.Request) {
 	if s.Fresh == nil || !readsView(r) {
 		return
 	}
-	const silent = "the store did not answer within " + freshText
-	if time.Now().UnixNano() < s.silentUntil.Load() {
-		w.Header().Set(api.HeaderStale, silent)
+	if last := s.stale.Load(); last != nil && time.Now().Before(last.until) {
+		w.Header().Set(api.HeaderStale, last.why)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), freshTime)
 	defer cancel()
 	err := s.Fresh(ctx)
-	switch {
-	case err == nil:
-	case errors.Is(err, context.DeadlineExceeded):
-		s.silentUntil.Store(time.Now().Add(freshTime).UnixNano())
-		w.Header().Set(api.HeaderStale, silent)
-	default:
-		w.Header().Set(api.HeaderStale, strings.Join(strings.Fields(err.Error()), " "))
+	if err == nil {
+		return
 	}
+	why := strings.Join(strings.Fields(err.Error()), " ")
+	if errors.Is(err, context.DeadlineExceeded) {
+		why = "the store did not answer within " + freshText
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		s.stale.Store(&staleness{why, time.Now().Add(freshTime)})
+	}
+	w.Header().Set(api.HeaderStale, why)
+}
+
+// staleness says why a read has waited in vain; until then others don't wait.
+type staleness struct {
+	why   string
+	until time.Time
 }
 
 // readsView reports whether a request is answered from the view. The readiness of a pod is answered without waiting:

@@ -49,18 +49,37 @@ func TestReadsAreFresh(t *testing.T) {
 			t.Errorf("%q, want %q: %s", got, test.want, body)
 		}
 	}
-	for range 5 { // further reads of one command
-		before := asked.Load()
-		if response, _ := w.raw("GET", path, "", ""); response.Header.Get(api.HeaderStale) == "" || asked.Load() != before {
-			t.Errorf("it waits again: %q", response.Header.Get(api.HeaderStale))
-		}
-	}
 	before := asked.Load()
 	for _, other := range []string{"/v1/pods/prod-web.0a/ready", "/v1/servers", "/healthz", "/v1/blobs/sha256:0"} {
 		w.raw("GET", other, "", "")
 	}
 	if asked.Load() != before {
 		t.Error("what isn't read from the view waits for it")
+	}
+}
+
+// TestACommandWaitsOnce: once a read has waited in vain, for whatever reason, the next ones are answered at once with
+// that reason.
+func TestACommandWaitsOnce(t *testing.T) {
+	for want, fails := range map[string]func(context.Context) error{
+		"the store did not answer within 1s": context.Context.Err,
+		"the store has no quorum":            func(context.Context) error { return errors.New("the store has no quorum") },
+	} {
+		t.Run(want, func(t *testing.T) {
+			var asked atomic.Int64
+			w := newWorld(t, func(o *server.Options) {
+				o.Fresh = func(ctx context.Context) error { asked.Add(1); <-ctx.Done(); return fails(ctx) }
+			})
+			for range 16 { // tend get prod/web asks for each kind
+				response, _ := w.raw("GET", "/v1/objects/deployment/prod/web", "", "")
+				if got := response.Header.Get(api.HeaderStale); got != want {
+					t.Errorf("%q, want %q", got, want)
+				}
+			}
+			if n := asked.Load(); n != 1 {
+				t.Errorf("it waits %d times", n)
+			}
+		})
 	}
 }
 

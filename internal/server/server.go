@@ -126,8 +126,8 @@ type Options struct {
 
 // Server answers the API. Make one with New.
 type Server struct {
-	// silentUntil is the time until which reads don't wait for the store, after one did in vain: nanoseconds since 1970.
-	silentUntil atomic.Int64
+	// stale is the last read that waited for the store in vain; nil if none did.
+	stale atomic.Pointer[staleness]
 	Options
 	mux *http.ServeMux
 	api huma.API
