@@ -58,7 +58,7 @@ func (a *app) getNodes(ctx context.Context, c *client.Client) error {
 			fmt.Fprintf(a.err, "warning: node %s: %s%s\n", node.ID, printable(disk.Message, ""), nextLine("  ", disk.Next))
 		}
 		if n := len(node.Quarantined); n > 0 {
-			fmt.Fprintf(a.err, "warning: node %s leaves %d entries alone that it doesn't know (quarantined): %s\n", node.ID, n,
+			fmt.Fprintf(a.err, "warning: node %s leaves alone what it doesn't know (%d quarantined): %s\n", node.ID, n,
 				printable(strings.Join(node.Quarantined, ", "), ""))
 		}
 	}

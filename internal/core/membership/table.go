@@ -132,8 +132,8 @@ type Subject struct {
 // RefusalError is an error that says why a command is refused, and what to do instead.
 type RefusalError struct{ Why, Next string }
 
-// Error implements error.
-func (r *RefusalError) Error() string { return r.Why + ": " + r.Next }
+// Error implements error, in two lines.
+func (r *RefusalError) Error() string { return r.Why + "\n  " + r.Next }
 
 // Decide returns what a command does to a server in a state. It returns a RefusalError if it does nothing.
 func Decide(command Command, state State, about Subject) (Effect, *RefusalError) {
