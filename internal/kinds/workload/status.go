@@ -44,7 +44,8 @@ func (o observed) nextStatus(a assessment, now time.Time) api.WorkloadStatus {
 // mostStaying bounds the pods that a status lists.
 const mostStaying = 100
 
-// staying returns the pods that stay where they should not be. Those of a global deployment need no other node: they end.
+// staying returns the pods that stay where they should not be. Those of a global deployment need no other node: they
+// end.
 func (o observed) staying(a assessment) (out []api.StayingPod) {
 	if o.spec.Global() {
 		return nil

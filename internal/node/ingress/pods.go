@@ -10,6 +10,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/node/relay"
+	"tend.dev/tend/internal/platform/recovery"
 )
 
 // How long a pod whose connections fail gets no requests: doubled with each failure in a row, reset by a success.
@@ -100,7 +101,7 @@ func (p *pod) ejected(now time.Time) bool {
 	}
 	if !p.probing {
 		p.probing = true
-		go p.probe()
+		recovery.Go(p.probe)
 	}
 	return true
 }

@@ -4,6 +4,8 @@ import (
 	"net"
 	"syscall"
 	"time"
+
+	"tend.dev/tend/internal/platform/recovery"
 )
 
 // A node may vanish, without the end of any connection to it: its power is cut, or its network. The kernel would send
@@ -44,8 +46,8 @@ func endWithPeer(conn net.Conn, resends uint8) {
 		case again >= resends:
 			_ = conn.Close()
 		default:
-			time.AfterFunc(peerLook, look)
+			recovery.AfterFunc(peerLook, look)
 		}
 	}
-	time.AfterFunc(peerLook, look)
+	recovery.AfterFunc(peerLook, look)
 }

@@ -127,11 +127,8 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys, held 
 		Cluster: known.Cluster, Control: client, Seal: keys.Encrypt, Open: keys.Decrypt, Registry: registry,
 		Metrics: reconciler.NewMetrics(registry), Callbacks: callbacks, Outside: to.outside,
 		Own:    &authority.Own{Certificate: who.certificate, Roots: who.roots, Now: o.Now},
-		Former: known.Former, Cleared: who.cleared,
-	}
-	if held {
-		link.Hold, link.Paused = make(chan struct{}), func() string { return "the server is paused after a restore" }
-	}
+		Former: known.Former, Cleared: who.cleared}
+	holdBack(&link, held)
 	machine, err := host.Open(ctx, o.Options, link)
 	if err != nil {
 		return errors.Join(err, scraped.close())
@@ -140,11 +137,10 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys, held 
 		keep: func(ctx context.Context, dial func(context.Context) (net.Conn, error)) error {
 			return session.Keep(ctx, dial, another, machine.Access(), machine.Ready(), o.Logger)
 		}}
-	o.Logger.Info("starting the agent", "root", o.Root, "node", o.Node, "cluster", known.Cluster, "server", known.Server,
-		"runtime", o.Runtime)
+	o.Logger.Info("starting the agent", "root", o.Root, "node", o.Node, "cluster", known.Cluster,
+		"server", known.Server, "runtime", o.Runtime)
 	group := reconciler.NewGroup(reconciler.GroupOptions{},
-		reconciler.NewMember(scraped.run),
-		reconciler.NewMember(client.Run),
+		reconciler.NewMember(scraped.run), reconciler.NewMember(client.Run),
 		reconciler.NewMember(func(ctx context.Context) error { return who.renew(ctx, web) }),
 		reconciler.NewMember(answering.run),
 		reconciler.NewMember(func(ctx context.Context) error {
@@ -158,6 +154,14 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys, held 
 		reconciler.NewMember(func(ctx context.Context) error { return announce(ctx, machine.Ready(), o.Logger) }),
 	)
 	return errors.Join(group.Run(ctx), machine.Close())
+}
+
+// holdBack keeps a held machine from touching containers as long as it runs.
+func holdBack(l *host.Link, held bool) {
+	if !held {
+		return
+	}
+	l.Hold, l.Paused = make(chan struct{}), func() string { return "the server is paused after a restore" }
 }
 
 // announce reports to the service manager that the agent waits for its server, is ready, and stops. Run as the last

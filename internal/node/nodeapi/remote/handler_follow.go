@@ -11,6 +11,7 @@ import (
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/node/nodeapi/local"
 	"tend.dev/tend/internal/node/nodeapi/wire"
+	"tend.dev/tend/internal/platform/recovery"
 )
 
 // A node whose machine is held back follows a paused server too: it asks with heldParameter, and is answered with
@@ -48,7 +49,7 @@ func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Reques
 	}
 	if why != "" {
 		w.Header().Set(pausedHeader, "yes")
-		go h.whilePaused(ctx, cancel)
+		recovery.Go(func() { h.whilePaused(ctx, cancel) })
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	var sending sync.Mutex
