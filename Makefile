@@ -161,7 +161,7 @@ endif
 
 .PHONY: mutants
 mutants: ## break Tend in each of the ways of internal/test/mutants, and demand that a test sees it: MUTANT=lab for those named so
-	go test -tags mutants ./internal/test/mutants -run 'TestMutants$$' -v -count=1 -timeout 6h -mutant '$(MUTANT)'
+	go test -tags mutants ./internal/test/mutants -run 'TestMutants$$' -v -count=1 -timeout 9h -mutant '$(MUTANT)' $(if $(REWRITE),-rewrite)
 
 N ?= 1000
 .PHONY: histories

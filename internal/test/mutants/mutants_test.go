@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,6 +21,8 @@ type mutant struct {
 	parts []part
 	// caught is the test that must fail; nil if worlds of the simulation must.
 	caught *test
+	// seed is that of the world which failed the last time; 0 if none is known.
+	seed uint64
 }
 
 type part struct{ file, old, new string }
@@ -34,8 +37,8 @@ type test struct {
 const (
 	// module is where the files of the module lie, seen from this package.
 	module = "../../.."
-	// caughtBy begins the line that names the test.
-	caughtBy = "caught by: "
+	// caughtBy begins the line that names the test, and seenIn the line that names the world.
+	caughtBy, seenIn = "caught by: ", "seen in world: "
 )
 
 // readMutants reads the mutants of the folder whose name contains some.
@@ -54,6 +57,11 @@ func readMutants(t *testing.T, some string) (out []mutant) {
 			t.Fatalf("%s: want a sentence, and pairs of a source file's text and what it becomes", path)
 		}
 		m := mutant{name: strings.TrimSuffix(filepath.Base(path), ".txtar"), caught: caught(t, path, string(archive.Comment))}
+		if _, seed, found := strings.Cut(string(archive.Comment), "\n"+seenIn); found {
+			if m.seed, err = strconv.ParseUint(strings.TrimSpace(seed), 10, 64); err != nil || m.caught != nil {
+				t.Fatalf("%s: %q goes before a seed, and with no other test: %v", path, seenIn, err)
+			}
+		}
 		for pair := range slices.Chunk(archive.Files, 2) {
 			source := filepath.Join(module, pair[0].Name)
 			m.parts = append(m.parts, part{file: source, old: string(pair[0].Data), new: string(pair[1].Data)})
