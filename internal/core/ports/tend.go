@@ -3,7 +3,6 @@ package ports
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"tend.dev/tend/api"
 )
@@ -15,11 +14,7 @@ var defaults = []int{2380, 8685, 8686, 8687, 8688, 8690}
 // Numbers returns the ports of addresses, or URLs, at which a program listens. It skips what names none, such as off.
 func Numbers(addresses ...string) (out []int) {
 	for _, address := range addresses {
-		if _, after, isURL := strings.Cut(address, "://"); isURL {
-			address = after
-		}
-		port := address[strings.LastIndexByte(address, ':')+1:]
-		if number, err := strconv.Atoi(port); err == nil && number > 0 && !slices.Contains(out, number) {
+		if _, number := split(address); number > 0 && !slices.Contains(out, number) {
 			out = append(out, number)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tend.dev/tend/internal/core/ports"
 	"tend.dev/tend/internal/node/host"
 	"tend.dev/tend/internal/node/nodeapi/authority"
 	"tend.dev/tend/internal/node/nodeapi/join"
@@ -121,6 +122,7 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error
 		Metrics: reconciler.NewMetrics(registry), Callbacks: callbacks, Outside: to.outside,
 		Own:    &authority.Own{Certificate: who.certificate, Roots: who.roots, Now: o.Now},
 		Former: known.Former, Cleared: who.cleared,
+		Listeners: ports.ListenerAt(o.MetricsListen, "for metrics", "--metrics-listen"),
 	})
 	if err != nil {
 		return errors.Join(err, scraped.close())
