@@ -39,8 +39,8 @@ func TestReadingEnds(t *testing.T) {
 
 func nothing(api.Ref) *api.Object { return nil }
 
-// TestASyncKeepsAPort: an object that had a port before it became Tend's keeps it, in a source that isn't trusted too. It
-// gets no further one, and no object that isn't stored gets it.
+// TestASyncKeepsAPort: an object that had a port before it became Tend's keeps it, in a source that isn't trusted too.
+// It gets no further one, and no object that isn't stored gets it.
 func TestASyncKeepsAPort(t *testing.T) {
 	const one, both = `["127.0.0.1:8688:80"]`, `["127.0.0.1:8688:80", "127.0.0.1:8686:81"]`
 	for name, tc := range map[string]struct {

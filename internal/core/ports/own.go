@@ -11,7 +11,7 @@ import (
 // Listener is one of Tend's own on a node.
 type Listener struct {
 	Port
-	// For says for whom it is, as in "for other nodes"; Change is what moves it: a flag, or a field.
+	// For says who it serves, as in "for other nodes"; Change names the flag, or the field, that moves it.
 	For, Change string
 }
 

@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// TestNoPodGetsAPortOfTends: a port at which Tend listens on the node, or is about to for an ingress, is published for no
-// pod, though nothing holds it at the moment. The pod says who listens there; the next one starts once nobody does.
+// TestNoPodGetsAPortOfTends: a port at which Tend listens on the node, or is about to for an ingress, is published for
+// no pod, though nothing holds it at the moment. The pod says who listens there; the next one starts once nobody does.
 func TestNoPodGetsAPortOfTends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, g := newHarness(t), newGate()

@@ -120,9 +120,8 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error
 	machine, err := host.Open(ctx, o.Options, host.Link{
 		Cluster: known.Cluster, Control: client, Seal: keys.Encrypt, Open: keys.Decrypt, Registry: registry,
 		Metrics: reconciler.NewMetrics(registry), Callbacks: callbacks, Outside: to.outside,
-		Own:    &authority.Own{Certificate: who.certificate, Roots: who.roots, Now: o.Now},
-		Former: known.Former, Cleared: who.cleared,
-		Listeners: ports.ListenerAt(o.MetricsListen, "for metrics", "--metrics-listen"),
+		Own: &authority.Own{Certificate: who.certificate, Roots: who.roots, Now: o.Now}, Former: known.Former,
+		Cleared: who.cleared, Listeners: ports.ListenerAt(o.MetricsListen, "for metrics", "--metrics-listen"),
 	})
 	if err != nil {
 		return errors.Join(err, scraped.close())

@@ -64,8 +64,8 @@ func TestWhatRefersToAnImage(t *testing.T) {
 
 func all(api.Ref) bool { return true }
 
-// TestWhatOthersReferTo: of what an object refers to that the asker may not see, the asker is given what only nodes have:
-// its builds, and the ids of images without a registry.
+// TestWhatOthersReferTo: of what an object refers to that the asker may not see, the asker is given what only nodes
+// have: its builds, and the ids of images without a registry.
 func TestWhatOthersReferTo(t *testing.T) {
 	build := api.NewImageBuild("sha256:"+strings.Repeat("c", 64), api.Build{})
 	release := api.Release{ID: "v1", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Image: "web:1", ImageID: "sha256:pulled",

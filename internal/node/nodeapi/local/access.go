@@ -101,8 +101,8 @@ func (c *Control) Referred(_ context.Context, names []string) (map[string]bool, 
 }
 
 // concerned returns a function that reports whether an object concerns the node: it has a task of it, is asked for its
-// image, or has answered. A digest gives no right to learn of others. All objects concern the node of this server, whose
-// answers are the server's own. What is left of a deleted object doesn't make another one of its name concern the node.
+// image, or has answered. A digest gives no right to learn of others. All objects concern the node of this server,
+// whose answers are the server's own. What is left of a deleted object doesn't make another one of its name concern it.
 func (c *Control) concerned(snap records.Snapshot) func(api.Ref) bool {
 	owners := map[api.Ref]bool{}
 	add := func(owner api.Ref, uid string) {

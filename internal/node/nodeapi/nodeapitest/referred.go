@@ -11,8 +11,8 @@ import (
 )
 
 // referred: a node learns of files and pulled images whether an object that concerns it refers to them; of what it may
-// have the only copy of (built images), and of uids, whether anything does. What it knows of another node's digest gives
-// it nothing.
+// have the only copy of (built images), and of uids, whether anything does. That it knows the digest of another node's
+// file gives it nothing.
 func referred(t *testing.T, w *World, c nodeapi.Control) {
 	mine := w.Deploy("a", Here)
 	w.Deploy("b", There)
