@@ -60,7 +60,8 @@ func TestASyncKeepsAPort(t *testing.T) {
 					return nil
 				}
 				return &api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name,
-					Spec: []byte(`{"image":"x","ports":` + tc.stored + `}`)}
+					Spec:     []byte(`{"image":"x","ports":` + tc.stored + `}`),
+					Metadata: api.Metadata{Stamps: map[string]string{api.StampConfined: "true"}}}
 			}
 			folder := t.TempDir()
 			text := "deployment \"shop\" \"web\" {\n  image = \"x\"\n  ports = " + tc.declared + "\n}\n"

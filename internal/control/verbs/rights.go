@@ -58,9 +58,13 @@ func (s *Service) rightsOver(rights source.Rights, snap records.Snapshot, stored
 	return rights
 }
 
-// tendPorts returns the ports at which the servers that run listen.
+// tendPorts returns the ports at which the servers that run listen, this one among them.
 func (s *Service) tendPorts(snap records.Snapshot) []int {
-	out := slices.Clone(s.opts.Ports)
+	return append(slices.Clone(s.opts.Ports), announced(snap)...)
+}
+
+// announced returns the ports at which the servers that run say that they listen.
+func announced(snap records.Snapshot) (out []int) {
 	for record := range snap.Prefix(records.ServersPrefix) {
 		if presence, ok := record.Value.(*api.ServerPresence); ok {
 			out = append(out, presence.Ports...)
