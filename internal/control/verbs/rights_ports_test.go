@@ -9,9 +9,9 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// TestADeployerKeepsAPort: an object that had a port before it was Tend's own keeps it when a deployer changes something
-// else. It gets no further one, by no verb; once it gave the port up, it doesn't get it back either. Which program gets a
-// port that an admin gave, no deployer decides.
+// TestADeployerKeepsAPort: an object that had a port before it was Tend's own keeps it when a deployer changes
+// something else. It gets no further one, by no verb; once it gave the port up, it doesn't get it back either. Which
+// program gets a port that an admin gave, no deployer decides.
 func TestADeployerKeepsAPort(t *testing.T) {
 	const had, free, both = `"ports":["127.0.0.1:9443:80"]`, `"ports":["127.0.0.1:9000:80"]`,
 		`"ports":["127.0.0.1:9443:80","127.0.0.1:9444:80"]`

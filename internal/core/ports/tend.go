@@ -29,8 +29,8 @@ type Reserved struct {
 }
 
 // NewlyReserved returns what TakesReserved does for an object, without the ports that the stored version of it had,
-// in whichever field, before they were Tend's: those of an object that no admin declared. What an admin declared has the
-// ports that the admin gave it, and only admins decide which program gets them. stored is nil if there is none.
+// in whichever field, before they were Tend's: those of an object that no admin declared. What an admin declared has
+// the ports that the admin gave it, and only admins decide which program gets them. stored is nil if there is none.
 func NewlyReserved(object api.Object, stored *api.Object, announced []int) []Reserved {
 	taken := TakesReserved(object, published(object), announced)
 	if stored == nil || !stored.Confined() {
