@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/ports"
 	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/store/records"
 )
@@ -56,6 +57,18 @@ func (s *Service) checkProgram(ctx context.Context, snap records.Snapshot, store
 func (s *Service) rightsOver(rights source.Rights, snap records.Snapshot, stored *api.Object) source.Rights {
 	rights.TendPorts, rights.Stored = s.tendPorts(snap), stored
 	return rights
+}
+
+// hadBy returns the stored object for rightsOver; nil for a sync whose source doesn't name a port of Tend's that the
+// object takes: a user gave it.
+func (s *Service) hadBy(
+	snap records.Snapshot, stored *api.Object, declared, next api.Object, opts ApplyOptions,
+) *api.Object {
+	declared.Metadata.Stamps = map[string]string{api.StampConfined: "true"}
+	if opts.Sync != nil && len(ports.NewlyReserved(next, &declared, s.tendPorts(snap))) > 0 {
+		return nil
+	}
+	return stored
 }
 
 // tendPorts returns the ports at which the servers that run listen, this one among them.
