@@ -17,13 +17,13 @@ func (s *Server) holds(ctx context.Context, digest string) error {
 		return nil
 	}
 	snap, err := s.snapshot()
-	if err == nil && !snap.FileUsedIn(digest, inScopes(callerOf(ctx).grant)) {
+	if err == nil && !snap.FileUsedBy(digest, inScopes(callerOf(ctx).grant)) {
 		err = blob.ErrNotFound
 	}
 	return err
 }
 
-// inScopes reports of a scope whether what is in it may be read; files of assets without a scope are for all.
-func inScopes(g access.Grant) func(scope string) bool {
-	return func(scope string) bool { return scope == api.Unscoped || g.Covers(scope) }
+// inScopes reports of an object whether it may be read; assets without a scope are for all.
+func inScopes(g access.Grant) func(api.Ref) bool {
+	return func(of api.Ref) bool { return of.Scope == api.Unscoped || g.Covers(of.Scope) }
 }

@@ -34,7 +34,7 @@ func (s *Syncer) Apply(ctx context.Context, through records.Committer, object ap
 		applied.Fault = refused(nil, f, err)
 		return applied
 	}
-	loaded, err := load(ctx, f, spec)
+	loaded, err := load(ctx, f, spec, s.Stored)
 	if err == nil {
 		err = s.upload(loaded.Uploads)
 	}
@@ -71,9 +71,11 @@ const loadTime = 30 * time.Second
 
 var errLoadTime = fmt.Errorf("its manifests take longer to read than %s", loadTime)
 
-// load reads the manifests of a tree and refuses what a sync may not apply. Variables have no values: the source must
-// not see those of the server.
-func load(ctx context.Context, f *fetched, spec api.SyncSpec) (manifest.Result, error) {
+// load reads the manifests of a tree and refuses what a sync may not apply, given what is stored. Variables have no
+// values: the source must not see those of the server.
+func load(
+	ctx context.Context, f *fetched, spec api.SyncSpec, stored func(api.Ref) *api.Object,
+) (manifest.Result, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, loadTime, errLoadTime)
 	defer cancel()
 	loaded, err := manifest.Load(manifest.Options{
@@ -90,6 +92,7 @@ func load(ctx context.Context, f *fetched, spec api.SyncSpec) (manifest.Result, 
 	}
 	rights := source.RightsOf(spec)
 	for _, object := range loaded.Objects {
+		rights.Stored = stored(object.Ref())
 		if fault := rights.Refuse(object); fault != nil {
 			fault.Message = f.shown(loaded.Origin[object.Ref()].String()) + ": " + fault.Message
 			return loaded, fault

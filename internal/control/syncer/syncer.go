@@ -39,6 +39,8 @@ type Options struct {
 	Folder string
 	// Apply is the verb.
 	Apply func(ctx context.Context, objects []api.Object, opts verbs.ApplyOptions) (api.ApplyResult, error)
+	// Stored returns an object as it is stored; nil if it isn't. Default: none is.
+	Stored func(api.Ref) *api.Object
 	// PutBlob stores a large file of an asset. Default: such files are refused.
 	PutBlob func(content io.Reader, digest string) error
 	// Open decrypts what the verbs sealed.
@@ -99,6 +101,9 @@ func New(o Options) *Syncer {
 	}
 	if o.Find == nil {
 		o.Find = net.DefaultResolver.LookupNetIP
+	}
+	if o.Stored == nil {
+		o.Stored = func(api.Ref) *api.Object { return nil }
 	}
 	if o.Settle == 0 {
 		o.Settle = time.Second

@@ -149,7 +149,7 @@ func (s *Service) place(
 	changed := len(result.Changes) > 0 || object.Tree() != "" && object.Tree() != next.Tree()
 	var refused refusals
 	if opts.confined() && changed { // what a user, or an admin, added to it must not run another program
-		refused = refusalsOf(s.rightsOver(opts.rights, snap, stored.Value), next)
+		refused = refusalsOf(s.rightsOver(opts.rights, snap, s.hadBy(snap, stored.Value, object, next, opts)), next)
 	}
 	if len(refused) > 0 && opts.rights.Person == "" {
 		return placed{}, refused[0].fault

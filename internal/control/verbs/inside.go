@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"maps"
+	"slices"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
@@ -19,6 +20,7 @@ func RefuseInside(
 	if rights.Trusted || !object.Kind.HasContainers() {
 		return nil
 	}
+	rights.TendPorts = append(slices.Clone(rights.TendPorts), announced(snap)...)
 	declared := []api.Object{object}
 	for _, pod := range pods {
 		if runsProcesses(snap.Node(pod.Value.Node)) {
@@ -27,7 +29,10 @@ func RefuseInside(
 		}
 		if release := snap.ReleaseOf(*pod.Value); release.Exists() {
 			made := object
-			made.Spec = release.Value.Spec
+			made.Spec, made.Metadata.Stamps = release.Value.Spec, map[string]string{}
+			if release.Value.Confined {
+				made.Metadata.Stamps[api.StampConfined] = "true"
+			}
 			declared = append(declared, made)
 		}
 	}

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -11,21 +12,28 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// reaching are the verbs of a deployer that reach the pods of deployment/prod/agent; runs says that they decide what
-// runs there.
+// What verbs of a deployer decide: nothing, what runs in pods that are and will be, or in those that will be declared.
+const (
+	nothing, runs, declares = 0, 1, 2
+)
+
+// reaching are the verbs of a deployer that reach the pods of deployment/prod/agent, and what they decide.
 var reaching = map[string]struct {
-	runs bool
-	call func(*Service, context.Context) error
+	decides int
+	call    func(*Service, context.Context) error
 }{
-	"config of the object":   {true, setConfig(Bucket{"prod", "agent"}, ConfigChange{Set: map[string]string{"LD_PRELOAD": "/x.so"}})},
-	"config for the restart": {true, setConfig(Bucket{"prod", "agent"}, ConfigChange{Set: map[string]string{"A": "b"}, Quiet: true})},
-	"config of its scope":    {true, setConfig(Bucket{"prod", ""}, ConfigChange{Set: map[string]string{"A": "b"}})},
-	"config that it names":   {true, setConfig(Bucket{"prod", "shared"}, ConfigChange{Set: map[string]string{"A": "b"}})},
-	"a key removed":          {true, setConfig(Bucket{"prod", "shared"}, ConfigChange{Unset: []string{"OLD"}})},
-	"what config has":        {false, setConfig(Bucket{"prod", "shared"}, ConfigChange{Set: map[string]string{"OLD": "1"}})},
-	"config of another":      {false, setConfig(Bucket{"prod", "web"}, ConfigChange{Set: map[string]string{"A": "b"}})},
-	"a file that it mounts":  {true, applies(asset("prod", "conf", map[string]string{"run": "mine"}))},
-	"the same with the object": {true, func(s *Service, ctx context.Context) error {
+	"another image":          {declares, change(func(fields map[string]any) { fields["image"] = "b" })},
+	"another command":        {declares, change(func(fields map[string]any) { fields["command"] = []string{"sh"} })},
+	"replicas":               {declares, change(func(fields map[string]any) { fields["replicas"] = 2 })},
+	"config of the object":   {runs, setConfig(Bucket{"prod", "agent"}, ConfigChange{Set: map[string]string{"LD_PRELOAD": "/x.so"}})},
+	"config for the restart": {runs, setConfig(Bucket{"prod", "agent"}, ConfigChange{Set: map[string]string{"A": "b"}, Quiet: true})},
+	"config of its scope":    {runs, setConfig(Bucket{"prod", ""}, ConfigChange{Set: map[string]string{"A": "b"}})},
+	"config that it names":   {runs, setConfig(Bucket{"prod", "shared"}, ConfigChange{Set: map[string]string{"A": "b"}})},
+	"a key removed":          {runs, setConfig(Bucket{"prod", "shared"}, ConfigChange{Unset: []string{"OLD"}})},
+	"what config has":        {nothing, setConfig(Bucket{"prod", "shared"}, ConfigChange{Set: map[string]string{"OLD": "1"}})},
+	"config of another":      {nothing, setConfig(Bucket{"prod", "web"}, ConfigChange{Set: map[string]string{"A": "b"}})},
+	"a file that it mounts":  {runs, applies(asset("prod", "conf", map[string]string{"run": "mine"}))},
+	"the same with the object": {runs, func(s *Service, ctx context.Context) error {
 		read, err := s.opts.Reader.Fresh(ctx)
 		if err != nil {
 			return err
@@ -34,16 +42,38 @@ var reaching = map[string]struct {
 		agent.Metadata = api.Metadata{}
 		return applies(agent, asset("prod", "conf", map[string]string{"run": "mine"}))(s, ctx)
 	}},
-	"a file before one of no scope": {true, applies(asset("prod", "ca", map[string]string{"pem": "mine"}))},
-	"a file of others":              {false, applies(asset("prod", "other", map[string]string{"run": "mine"}))},
-	"a restart": {false, func(s *Service, ctx context.Context) error {
+	"a file before one of no scope": {runs, applies(asset("prod", "ca", map[string]string{"pem": "mine"}))},
+	"a file of others":              {nothing, applies(asset("prod", "other", map[string]string{"run": "mine"}))},
+	"a restart": {nothing, func(s *Service, ctx context.Context) error {
 		_, err := s.Restart(ctx, TargetOf(ref("prod", "agent")), "carol")
 		return err
 	}},
-	"a scale": {false, func(s *Service, ctx context.Context) error {
+	"a scale": {nothing, func(s *Service, ctx context.Context) error {
 		_, err := s.Scale(ctx, TargetOf(ref("prod", "agent")), 3, FieldManager{Actor: "carol"})
 		return err
 	}},
+}
+
+// change applies deployment/prod/agent with other fields.
+func change(by func(fields map[string]any)) func(*Service, context.Context) error {
+	return func(s *Service, ctx context.Context) error {
+		read, err := s.opts.Reader.Fresh(ctx)
+		if err != nil {
+			return err
+		}
+		agent := *read.Object(ref("prod", "agent")).Value
+		var fields map[string]any
+		if err := json.Unmarshal(agent.Spec, &fields); err != nil {
+			return err
+		}
+		by(fields)
+		agent.Metadata = api.Metadata{}
+		agent.Spec, err = json.Marshal(fields)
+		if err != nil {
+			return err
+		}
+		return applies(agent)(s, ctx)
+	}
 }
 
 func setConfig(bucket Bucket, change ConfigChange) func(*Service, context.Context) error {
@@ -72,12 +102,18 @@ func TestADeployerDecidesNotWhatRunsOnAHost(t *testing.T) {
 		spec string
 		pod  func(w *world) // makes the pod that runs
 	}{
-		"no part of the host":       {false, with("", ""), nil},
-		"a folder that all may":     {false, with(`,"/srv/data:/d"`, ""), nil},
-		"a folder":                  {true, with(`,"/:/host"`, ""), nil},
-		"a device":                  {true, with("", `,"devices":["/dev/kvm"]`), nil},
-		"its network":               {true, with("", `,"network_mode":"host"`), nil},
-		"flags of the engine":       {true, with("", `,"docker_options":["--privileged"]`), nil},
+		"no part of the host":   {false, with("", ""), nil},
+		"a folder that all may": {false, with(`,"/srv/data:/d"`, ""), nil},
+		"a folder":              {true, with(`,"/:/host"`, ""), nil},
+		"a device":              {true, with("", `,"devices":["/dev/kvm"]`), nil},
+		"its network":           {true, with("", `,"network_mode":"host"`), nil},
+		"flags of the engine":   {true, with("", `,"docker_options":["--privileged"]`), nil},
+		"a port of Tend's":      {true, with("", `,"ports":["127.0.0.1:8680-8690:80"]`), nil},
+		"a port that it had before": {false, with("", `,"ports":["127.0.0.1:8680-8690:80"]`), func(w *world) {
+			agent := *w.object(ref("prod", "agent"))
+			agent.Metadata.Stamps = stamped(agent.Metadata.Stamps, api.StampConfined, "true")
+			w.put(records.ObjectKey(agent.Ref()), agent)
+		}},
 		"a folder, of a former pod": {true, with("", ""), func(w *world) { w.podOf("n1", with(`,"/:/host"`, "")) }},
 		"plain processes":           {true, with("", ""), func(w *world) { w.podOf("plain", with("", "")) }},
 		"plain processes, later":    {true, plain, func(w *world) { w.node("plain", "process") }},
@@ -114,7 +150,7 @@ func TestADeployerDecidesNotWhatRunsOnAHost(t *testing.T) {
 				}
 				before := w.revision()
 				err := tc.call(w.service, carol)
-				if !workload.host || !tc.runs {
+				if !workload.host || tc.decides == nothing || tc.decides == declares && workload.pod != nil {
 					if err != nil {
 						t.Errorf("it is refused: %v", err)
 					}

@@ -33,7 +33,7 @@ func (p *possession) mayUse(ctx context.Context, digest string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		p.readable = snap.FilesUsedIn(func(scope string) bool { return scope == api.Unscoped || p.rights.Sees(scope) })
+		p.readable = snap.FilesUsedBy(func(of api.Ref) bool { return of.Scope == api.Unscoped || p.rights.Sees(of.Scope) })
 	}
 	return p.readable[digest], nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/ports"
 	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/store/records"
 )
@@ -58,9 +59,25 @@ func (s *Service) rightsOver(rights source.Rights, snap records.Snapshot, stored
 	return rights
 }
 
-// tendPorts returns the ports at which the servers that run listen.
+// hadBy returns the stored object for rightsOver; nil for a sync whose source doesn't name a port of Tend's that the
+// object takes: a user gave it.
+func (s *Service) hadBy(
+	snap records.Snapshot, stored *api.Object, declared, next api.Object, opts ApplyOptions,
+) *api.Object {
+	declared.Metadata.Stamps = map[string]string{api.StampConfined: "true"}
+	if opts.Sync != nil && len(ports.NewlyReserved(next, &declared, s.tendPorts(snap))) > 0 {
+		return nil
+	}
+	return stored
+}
+
+// tendPorts returns the ports at which the servers that run listen, this one among them.
 func (s *Service) tendPorts(snap records.Snapshot) []int {
-	out := slices.Clone(s.opts.Ports)
+	return append(slices.Clone(s.opts.Ports), announced(snap)...)
+}
+
+// announced returns the ports at which the servers that run say that they listen.
+func announced(snap records.Snapshot) (out []int) {
 	for record := range snap.Prefix(records.ServersPrefix) {
 		if presence, ok := record.Value.(*api.ServerPresence); ok {
 			out = append(out, presence.Ports...)

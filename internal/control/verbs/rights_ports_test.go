@@ -9,8 +9,9 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// TestADeployerKeepsAPort: an object that has a port of Tend's own keeps it when a deployer changes something else.
-// It gets no further one, by no verb; once it gave the port up, it doesn't get it back either.
+// TestADeployerKeepsAPort: an object that had a port before it was Tend's own keeps it when a deployer changes
+// something else. It gets no further one, by no verb; once it gave the port up, it doesn't get it back either. Which
+// program gets a port that an admin gave, no deployer decides.
 func TestADeployerKeepsAPort(t *testing.T) {
 	const had, free, both = `"ports":["127.0.0.1:9443:80"]`, `"ports":["127.0.0.1:9000:80"]`,
 		`"ports":["127.0.0.1:9443:80","127.0.0.1:9444:80"]`
@@ -38,35 +39,39 @@ func TestADeployerKeepsAPort(t *testing.T) {
 		stored  string
 		call    func(*world, context.Context) error
 		refused bool
+		keeps   bool // the port that it has
 	}{
-		"apply, the same port":              {had, apply(had), false},
-		"apply, the same at another place":  {had, apply(`"ports":["80","127.0.0.1:9443:80"]`), false},
-		"apply, another program, no port":   {had, apply(free), false},
-		"apply, a further one":              {had, apply(both), true},
-		"apply, a new one":                  {free, apply(had), true},
-		"apply, of another protocol before": {`"ports":["127.0.0.1:9443:80/udp"]`, apply(had), true},
-		"rollback, the same port":           {had, rollback(had), false},
-		"rollback, a further one":           {had, rollback(both), true},
-		"rollback, a former one":            {free, rollback(had), true},
-		"build":                             {had, build, false},
-		"build, with a default port":        {`"ports":["127.0.0.1:8686:80"]`, build, false},
+		"apply, the same port":              {had, apply(had), false, true},
+		"apply, the same at another place":  {had, apply(`"ports":["80","127.0.0.1:9443:80"]`), false, true},
+		"apply, another program, no port":   {had, apply(free), false, false},
+		"apply, a further one":              {had, apply(both), true, false},
+		"apply, a new one":                  {free, apply(had), true, false},
+		"apply, of another protocol before": {`"ports":["127.0.0.1:9443:80/udp"]`, apply(had), true, false},
+		"rollback, the same port":           {had, rollback(had), false, true},
+		"rollback, a further one":           {had, rollback(both), true, false},
+		"rollback, a former one":            {free, rollback(had), true, false},
+		"build":                             {had, build, false, true},
 	} {
-		t.Run(name, func(t *testing.T) {
+		for _, admin := range []bool{false, true} {
 			w, s := newAssetWorld(t)
 			s.files[one], s.files[two] = true, true
 			object := deployment("prod", "web", `{"build":{},`+tc.stored+`}`)
 			object.Metadata.Stamps = map[string]string{api.StampBuild: one}
 			carol := WithRights(t.Context(), source.Rights{Person: "carol is deployer of prod", Scopes: []string{"prod"}})
 			carol = WithSent(carol, func(string) bool { return true })
-			w.mustApply(object)
-			w.put(records.ServerKey("s1"), api.ServerPresence{Ports: []int{9443, 9444}}) // an admin starts it with other flags
-			err := tc.call(w, carol)
-			if !tc.refused && err != nil {
-				t.Errorf("it is refused: %v", err)
+			if admin {
+				w.mustApply(object)
+			} else if err := applies(object)(w.service, carol); err != nil {
+				t.Fatal(err)
 			}
-			if tc.refused {
+			w.put(records.ServerKey("s1"), api.ServerPresence{Ports: []int{9443, 9444}}) // an admin starts it with other flags
+			err, refused := tc.call(w, carol), tc.refused || admin && tc.keeps
+			if !refused && err != nil {
+				t.Errorf("%s, of an admin %v: it is refused: %v", name, admin, err)
+			}
+			if refused {
 				wantReason(t, err, Forbidden)
 			}
-		})
+		}
 	}
 }

@@ -68,6 +68,18 @@ func TestAnUntrustedSyncChangesOnlyWhatItCreated(t *testing.T) {
 		!strings.Contains(refused.Message, "env_from[0] names the scope vault") {
 		t.Errorf("another program with the secrets that a user gave it: %v", err)
 	}
+	port := deployment("bank", "port", `{"image":"a"}`)
+	if _, err := w.apply(opts, port); err != nil {
+		t.Fatal(err)
+	}
+	w.mustApply(deployment("bank", "port", `{"ports":["127.0.0.1:8686:80"]}`))
+	if _, err := w.apply(opts, port); err != nil {
+		t.Errorf("without a change, at a port of Tend's: %v", err)
+	}
+	port.Spec = json.RawMessage(`{"image":"b"}`)
+	if _, err := w.apply(opts, port); !errors.As(err, &refused) || !strings.Contains(refused.Message, "port 8686") {
+		t.Errorf("another program at a port of Tend's that a user gave it: %v", err)
+	}
 	w.mustApply(deployment("shop", "web", `{"image":"a"}`))
 	if _, err := w.apply(w.asSync(trustedSync), deployment("shop", "web", `{"image":"a","user":"1"}`)); err != nil {
 		t.Errorf("trusted: %v", err)

@@ -81,8 +81,16 @@ func Fixed(spec api.DeploymentSpec) []Port {
 // Listened returns the port of all hosts at which proxies listen for an ingress; none if it has a host instead.
 func Listened(object api.Object) []Port {
 	spec, err := api.DecodeSpec[api.IngressSpec](object)
+	if err != nil {
+		return nil
+	}
+	return ListenedBy(spec)
+}
+
+// ListenedBy is Listened for the spec of an ingress.
+func ListenedBy(spec api.IngressSpec) []Port {
 	at := spec.ListensAt()
-	if err != nil || at.Port == 0 {
+	if at.Port == 0 {
 		return nil
 	}
 	ip := at.IP

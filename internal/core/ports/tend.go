@@ -3,7 +3,6 @@ package ports
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"tend.dev/tend/api"
 )
@@ -15,11 +14,7 @@ var defaults = []int{2380, 8685, 8686, 8687, 8688, 8690}
 // Numbers returns the ports of addresses, or URLs, at which a program listens. It skips what names none, such as off.
 func Numbers(addresses ...string) (out []int) {
 	for _, address := range addresses {
-		if _, after, isURL := strings.Cut(address, "://"); isURL {
-			address = after
-		}
-		port := address[strings.LastIndexByte(address, ':')+1:]
-		if number, err := strconv.Atoi(port); err == nil && number > 0 && !slices.Contains(out, number) {
+		if _, number := split(address); number > 0 && !slices.Contains(out, number) {
 			out = append(out, number)
 		}
 	}
@@ -33,11 +28,12 @@ type Reserved struct {
 	Number int
 }
 
-// NewlyReserved returns what TakesReserved does for an object, without the ports that the stored version of it takes
-// already, in whichever field. stored is nil if there is none.
+// NewlyReserved returns what TakesReserved does for an object, without the ports that the stored version of it had,
+// in whichever field, before they were Tend's: those of an object that no admin declared. What an admin declared has
+// the ports that the admin gave it, and only admins decide which program gets them. stored is nil if there is none.
 func NewlyReserved(object api.Object, stored *api.Object, announced []int) []Reserved {
 	taken := TakesReserved(object, published(object), announced)
-	if stored == nil {
+	if stored == nil || !stored.Confined() {
 		return taken
 	}
 	had := TakesReserved(*stored, published(*stored), announced)

@@ -49,11 +49,14 @@ func TestTakesReserved(t *testing.T) {
 
 func TestNewlyReserved(t *testing.T) {
 	of := func(published string) *api.Object {
-		return &api.Object{Kind: api.KindDeployment, Spec: []byte(`{"image":"a","ports":[` + published + `]}`)}
+		return &api.Object{Kind: api.KindDeployment, Spec: []byte(`{"image":"a","ports":[` + published + `]}`),
+			Metadata: api.Metadata{Stamps: map[string]string{api.StampConfined: "true"}}}
 	}
 	listen := func(at string) *api.Object {
-		return &api.Object{Kind: api.KindIngress, Spec: []byte(`{"listen":"` + at + `"}`)}
+		return &api.Object{Kind: api.KindIngress, Spec: []byte(`{"listen":"` + at + `"}`),
+			Metadata: api.Metadata{Stamps: map[string]string{api.StampConfined: "true"}}}
 	}
+	admins := func(object *api.Object) *api.Object { object.Metadata.Stamps = nil; return object }
 	const one, other = `"127.0.0.1:8686:80"`, `"127.0.0.1:19801:80"`
 	for name, tc := range map[string]struct {
 		stored, next *api.Object
@@ -61,6 +64,8 @@ func TestNewlyReserved(t *testing.T) {
 	}{
 		"new":                {nil, of(one), []ports.Reserved{{"ports[0]", 8686}}},
 		"had":                {of(one), of(one), nil},
+		"an admin's had it":  {admins(of(one)), of(one), []ports.Reserved{{"ports[0]", 8686}}},
+		"an admin's ingress": {admins(listen("127.0.0.1:8686")), listen("127.0.0.1:8686"), []ports.Reserved{{"listen", 8686}}},
 		"had it elsewhere":   {of(one), of(`"80",` + one), nil},
 		"a further one":      {of(one), of(one + "," + other), []ports.Reserved{{"ports[1]", 19801}}},
 		"had another":        {of(other), of(one), []ports.Reserved{{"ports[0]", 8686}}},

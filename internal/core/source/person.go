@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/ports"
 )
 
 // RefuseScope returns why a person may not declare, change or prune an object at all, by its kind and scope; nil if the
@@ -31,7 +32,7 @@ func (r Rights) refuseToPerson(object api.Object) *Error {
 
 // RefuseCommand returns why a person may not run a command in a container of an object with a spec; nil if the person
 // may. Such a command has whatever the container has: a folder of the host that an admin mounted is open to it.
-// Published ports give it nothing.
+// Published ports give it nothing, but for those of Tend's that an admin gave: it could answer there in Tend's place.
 func (r Rights) RefuseCommand(object api.Object) *Error {
 	if r.Trusted || !object.Kind.HasContainers() {
 		return nil
@@ -44,6 +45,9 @@ func (r Rights) RefuseCommand(object api.Object) *Error {
 		if p.field != fieldPorts && p.uses(r.withoutHostPaths(spec), object.Scope) {
 			return r.untrusted("", "%s: %s %s", object.Ref(), p.field, p.does)
 		}
+	}
+	for _, taken := range ports.NewlyReserved(object, &object, r.TendPorts) {
+		return r.untrusted("", "%s: %s: Tend itself listens at port %d", object.Ref(), taken.Field, taken.Number)
 	}
 	return nil
 }

@@ -26,6 +26,9 @@ func (a *Agent) act(
 		if err := a.checkWriters(ctx, task, in.Container); err != nil {
 			return false, err
 		}
+		if err := a.checkPorts(ctx, task); err != nil {
+			return false, err
+		}
 	}
 	if action.Init != "" {
 		return a.actInit(ctx, task, in, action)

@@ -17,6 +17,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/core/ports"
 	"tend.dev/tend/internal/node/agent"
 	"tend.dev/tend/internal/node/agent/keptlogs"
 	"tend.dev/tend/internal/node/agent/prober"
@@ -71,6 +72,8 @@ type harness struct {
 	kept string
 	// room returns the free bytes of their disk; nil for that of the machine.
 	room func(*os.File) (int64, error)
+	// listeners are Tend's own on the machine.
+	listeners []ports.Listener
 	// edge is the node's proxy; nil if it has none.
 	edge *gate
 	// reading is called, if set, after a task was read and before the agent has it.
@@ -106,7 +109,8 @@ func (l *harness) start() {
 		outputDelay: &l.outputDelay, writers: l.writers}
 	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder,
 		Builder: l.builder, Ask: l.asker, Spool: l.spool, Room: l.room,
-		Former: l.former, Cleared: func() error { l.cleared.Add(1); return nil }}
+		Listeners: func(context.Context) []ports.Listener { return l.listeners },
+		Former:    l.former, Cleared: func() error { l.cleared.Add(1); return nil }}
 	if l.hold != nil {
 		opts.Hold, opts.Paused = l.hold, func() string { return "a restore" }
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"tend.dev/tend/internal/core/ports"
 	"tend.dev/tend/internal/node/agent/keptlogs"
 	"tend.dev/tend/internal/node/agent/prober"
 	"tend.dev/tend/internal/node/nodeapi"
@@ -69,6 +70,8 @@ type Options struct {
 	// Outside returns where other nodes reach this machine, and its relay; port 0 if there is none. Default: they
 	// don't.
 	Outside func() netip.AddrPort
+	// Listeners returns those of Tend on this machine, but for the proxy's: no container gets such a port. Default: none.
+	Listeners func(context.Context) []ports.Listener
 	// Reach returns why the relay of another node can't be asked; nil if it can. Default: it isn't tried.
 	Reach func(ctx context.Context, to relay.Target, at netip.AddrPort) error
 	// Drained waits until no connection of another node leads to a task any more, or until ctx ends. Default: none ever
@@ -128,6 +131,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Warnings == nil {
 		o.Warnings = func() []string { return nil }
+	}
+	if o.Listeners == nil {
+		o.Listeners = func(context.Context) []ports.Listener { return nil }
 	}
 	if o.Cleared == nil {
 		o.Cleared = func() error { return nil }

@@ -24,6 +24,8 @@ type gate struct {
 	log    []string // what happened, in order
 	table  []string // the pods of the newest table
 	finish chan struct{}
+	// plain and secure are the addresses of its listeners.
+	plain, secure string
 }
 
 func newGate() *gate { return &gate{finish: make(chan struct{})} }
@@ -66,7 +68,7 @@ func (g *gate) Drained(ctx context.Context, pod string) error {
 
 // Listeners implements agent.Edge.
 func (g *gate) States() (plain, secure ingress.ListenerState) {
-	return ingress.ListenerState{}, ingress.ListenerState{}
+	return ingress.ListenerState{Address: g.plain}, ingress.ListenerState{Address: g.secure}
 }
 
 func (g *gate) Ports() map[string]ingress.ListenerState { return nil }

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/ports"
 	"tend.dev/tend/internal/input/build/buildlog"
 	"tend.dev/tend/internal/node/agent"
 	"tend.dev/tend/internal/node/agent/builder"
@@ -46,6 +47,8 @@ type Link struct {
 	// Outside returns the address at which other nodes reach this machine, unless Options.Advertise sets it; invalid if
 	// they can't. Default: they can't.
 	Outside func() netip.Addr
+	// Listeners are those of this process beside the machine's own. Default: none.
+	Listeners []ports.Listener
 	// Own is the machine's certificate as a node. Without one it neither opens connections to other nodes nor accepts any.
 	Own *authority.Own
 	// Former and Cleared are the agent's: see agent.Options.
@@ -114,7 +117,7 @@ func Open(ctx context.Context, o Options, l Link) (*Host, error) {
 		Memory: h.memory, Edge: serving,
 		Ask: h.Ask, Now: h.Now, Hold: h.Hold, Paused: h.Paused, Controller: h.controllerURL(),
 		Spool: filepath.Join(h.Root, "transfers"), KeptLogs: kept, Quarantined: func() []string { return h.quarantined },
-		Warnings: h.missingPrograms, Moved: h.podsMoved,
+		Warnings: h.missingPrograms, Moved: h.podsMoved, Listeners: h.listeners,
 		Outside: h.relayAddress, Reach: h.reach(), Drained: h.relay.drained, Former: h.Former, Cleared: h.Cleared,
 	})
 	members := []reconciler.Member{reconciler.NewMember(h.held(h.collectImages))}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tend.dev/tend/internal/core/ports"
 	"tend.dev/tend/internal/node/host"
 	"tend.dev/tend/internal/node/nodeapi/authority"
 	"tend.dev/tend/internal/node/nodeapi/join"
@@ -126,8 +127,9 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys, held 
 	link := host.Link{
 		Cluster: known.Cluster, Control: client, Seal: keys.Encrypt, Open: keys.Decrypt, Registry: registry,
 		Metrics: reconciler.NewMetrics(registry), Callbacks: callbacks, Outside: to.outside,
-		Own:    &authority.Own{Certificate: who.certificate, Roots: who.roots, Now: o.Now},
-		Former: known.Former, Cleared: who.cleared}
+		Own: &authority.Own{Certificate: who.certificate, Roots: who.roots, Now: o.Now}, Former: known.Former,
+		Cleared: who.cleared, Listeners: ports.ListenerAt(o.MetricsListen, "for metrics", "--metrics-listen"),
+	}
 	holdBack(&link, held)
 	machine, err := host.Open(ctx, o.Options, link)
 	if err != nil {

@@ -84,8 +84,8 @@ type Networks interface {
 type Files interface {
 	// Blob opens the content of a digest. It returns node.ErrNoBlob if it is gone.
 	Blob(ctx context.Context, digest string) (io.ReadCloser, error)
-	// Referred returns which of some digests, names of built images and uids of objects something refers to, or exist: the
-	// node may remove what it keeps for others.
+	// Referred returns which of some digests, images and uids of objects something refers to, or exist, as far as that
+	// concerns the node: it may remove what it keeps for others.
 	Referred(ctx context.Context, names []string) (map[string]bool, error)
 }
 

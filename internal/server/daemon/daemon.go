@@ -175,7 +175,7 @@ func (d *daemon) openHost(ctx context.Context) error {
 		Seal: d.machineKeys.Encrypt, Open: d.openSealed,
 		Registry: d.Registry, Metrics: d.metrics, Hold: d.pause.hold(), Paused: d.pause.why,
 		Callbacks: d.server.Callbacks(), Outside: d.outside,
-		Own: d.ownNode(),
+		Own: d.ownNode(), Listeners: d.listeners(),
 	})
 	if err != nil {
 		return err

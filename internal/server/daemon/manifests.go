@@ -22,6 +22,7 @@ func (d *daemon) newSyncer() *syncer.Syncer {
 		Apply: func(ctx context.Context, objects []api.Object, opts verbs.ApplyOptions) (api.ApplyResult, error) {
 			return d.verbs.Apply(ctx, objects, opts)
 		},
+		Stored: func(ref api.Ref) *api.Object { return d.snapshot().Object(ref).Value },
 		PutBlob: func(content io.Reader, digest string) error {
 			return d.files.blobs.PutAs(digest, content, api.MaxAssetBytes)
 		},

@@ -110,9 +110,20 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
+// listeners returns those of the server itself.
+func (o Options) listeners() (out []ports.Listener) {
+	for _, at := range [][2]string{{o.HTTP, "--http"}, {o.Listen, "--listen"}, {o.NodeListen, "--node-listen"},
+		{o.PeerListen, "--peer-listen"}, {o.EtcdClient, "--etcd-client"}, {o.EtcdPeer, "--etcd-peer"}} {
+		out = append(out, ports.ListenerAt(at[0], "for the server", at[1])...)
+	}
+	return out
+}
+
 // tendPorts returns the TCP ports at which the server, and the agent in it, listen or would.
-func (o Options) tendPorts() []int {
-	out := ports.Numbers(o.HTTP, o.Listen, o.NodeListen, o.PeerListen, o.EtcdClient, o.EtcdPeer)
+func (o Options) tendPorts() (out []int) {
+	for _, listener := range o.listeners() {
+		out = append(out, listener.Number)
+	}
 	if !o.NoAgent {
 		out = append(out, ports.Numbers(o.RelayListen, o.Ingress.HTTP, o.Ingress.HTTPS)...)
 		if o.CallbackPort != 0 {

@@ -9,36 +9,36 @@ import (
 // ReferredFiles returns the digests of files in use: those of assets, those stamped on objects, source trees, and those
 // of releases, which are kept for rollbacks.
 func (s Snapshot) ReferredFiles() map[string]bool {
-	return s.FilesUsedIn(func(string) bool { return true })
+	return s.FilesUsedBy(func(api.Ref) bool { return true })
 }
 
-// FilesUsedIn returns the digests that objects and releases refer to, of those in scopes that sees accepts.
-func (s Snapshot) FilesUsedIn(sees func(scope string) bool) map[string]bool {
+// FilesUsedBy returns the digests that objects and their releases refer to, of the objects that sees accepts.
+func (s Snapshot) FilesUsedBy(sees func(owner api.Ref) bool) map[string]bool {
 	used := map[string]bool{}
-	for scope, digest := range s.fileReferences {
-		if !used[digest] && sees(scope) {
+	for owner, digest := range s.fileReferences {
+		if !used[digest] && sees(owner) {
 			used[digest] = true
 		}
 	}
 	return used
 }
 
-// FileUsedIn reports whether an object, or a release, in a scope that sees accepts refers to a digest.
-func (s Snapshot) FileUsedIn(digest string, sees func(scope string) bool) bool {
-	for scope, referred := range s.fileReferences {
-		if referred == digest && sees(scope) {
+// FileUsedBy reports whether an object that sees accepts, or a release of it, refers to a digest.
+func (s Snapshot) FileUsedBy(digest string, sees func(owner api.Ref) bool) bool {
+	for owner, referred := range s.fileReferences {
+		if referred == digest && sees(owner) {
 			return true
 		}
 	}
 	return false
 }
 
-// fileReferences yields each digest that something refers to, after the scope of that.
-func (s Snapshot) fileReferences(yield func(scope, digest string) bool) {
-	all := func(scope string, digests ...map[string]string) bool {
+// fileReferences yields each digest that something refers to, after the object that does.
+func (s Snapshot) fileReferences(yield func(owner api.Ref, digest string) bool) {
+	all := func(owner api.Ref, digests ...map[string]string) bool {
 		for _, some := range digests {
 			for _, digest := range some {
-				if !yield(scope, digest) {
+				if !yield(owner, digest) {
 					return false
 				}
 			}
@@ -47,61 +47,77 @@ func (s Snapshot) fileReferences(yield func(scope, digest string) bool) {
 	}
 	for _, kind := range api.Kinds {
 		for object := range s.Objects(kind) {
-			scope, tree := object.Value.Scope, object.Value.Tree()
-			if !all(scope, object.Value.FileDigests(), object.Value.AssetDigests(), object.Value.HookDigests()) ||
-				tree != "" && !yield(scope, tree) {
+			owner, tree := object.Value.Ref(), object.Value.Tree()
+			if !all(owner, object.Value.FileDigests(), object.Value.AssetDigests(), object.Value.HookDigests()) ||
+				tree != "" && !yield(owner, tree) {
 				return
 			}
 		}
 	}
 	for record := range s.Prefix(ReleasesPrefix) {
 		if release, ok := record.Value.(*api.Release); ok {
-			if !all(release.Scope, release.AssetDigests) ||
-				release.Build != nil && !yield(release.Scope, release.Build.Tree) {
+			if !all(release.Owner(), release.AssetDigests) ||
+				release.Build != nil && !yield(release.Owner(), release.Build.Tree) {
 				return
 			}
 		}
 	}
 }
 
-// ReferredImages returns the references to images: the names (<scope>-<name>:<build>) of built ones, and the
-// references, ids and registry digests of others. Objects, and their init containers, refer to the images that they are
-// made from; requests to agents and releases refer to theirs. Tasks refer to releases.
-func (s Snapshot) ReferredImages() map[string]bool {
+// ImagesUsedBy returns the references to images: the names (<scope>-<name>:<build>) of built ones, and the references,
+// ids and registry digests of others. Objects, and their init containers, refer to the images that they are made from;
+// requests to agents and releases refer to theirs. Tasks refer to releases.
+//
+// Of objects that sees doesn't accept it returns what no registry can give again: the names of built images, which have
+// a hash of the source, and the ids of images that were loaded. A node that knows one may have the only copy.
+func (s Snapshot) ImagesUsedBy(sees func(owner api.Ref) bool) map[string]bool {
 	used := map[string]bool{}
 	for _, kind := range api.KindsThat(api.Kind.HasContainers) {
 		for object := range s.Objects(kind) {
 			if spec, err := api.DecodeWorkload(kind, object.Value.Spec); err == nil {
-				image, _ := object.Value.WantedImage(spec.Container)
-				used[image] = true
-				addInits(used, spec.Inits)
+				image, build := object.Value.WantedImage(spec.Container)
+				addImage(used, image, build, sees(object.Value.Ref()), spec.Inits)
 			}
 		}
 	}
 	for _, request := range s.ImageRequests() {
-		used[request.Value.Image] = true
+		addImage(used, request.Value.Image, request.Value.Build, sees(request.Value.Owner), nil)
 	}
 	for record := range s.Prefix(ReleasesPrefix) {
 		if release, ok := record.Value.(*api.Release); ok {
-			addRelease(used, release)
+			addRelease(used, release, sees(release.Owner()))
 		}
 	}
 	delete(used, "")
 	return used
 }
 
-func addRelease(used map[string]bool, release *api.Release) {
+func addRelease(used map[string]bool, release *api.Release, seen bool) {
 	if release.Build != nil {
 		used[release.Build.Image(release.Owner())] = true
 	}
-	digest := release.ImageDigest[strings.LastIndex(release.ImageDigest, "@")+1:]
-	used[release.Image], used[release.ImageID], used[digest] = true, true, true
-	if spec, err := api.DecodeWorkload(release.Kind, release.Spec); err == nil {
-		addInits(used, spec.Inits)
+	if seen || release.ImageDigest == "" {
+		used[release.ImageID] = true
 	}
+	if !seen {
+		return
+	}
+	used[release.ImageDigest[strings.LastIndex(release.ImageDigest, "@")+1:]] = true
+	var inits []api.Init
+	if spec, err := api.DecodeWorkload(release.Kind, release.Spec); err == nil {
+		inits = spec.Inits
+	}
+	addImage(used, release.Image, nil, seen, inits)
 }
 
-func addInits(used map[string]bool, inits []api.Init) {
+// addImage adds the image of an object that is seen, or is built, and those of its init containers.
+func addImage(used map[string]bool, image string, build *api.ImageBuild, seen bool, inits []api.Init) {
+	if seen || build != nil {
+		used[image] = true
+	}
+	if !seen {
+		return
+	}
 	for _, init := range inits {
 		used[init.Image] = true
 	}

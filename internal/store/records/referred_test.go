@@ -32,7 +32,7 @@ func TestWhatRefersToABuild(t *testing.T) {
 	})
 	want := map[string]bool{"prod-web:aaaaaaaaaaaa": true, "prod-web:bbbbbbbbbbbb": true,
 		"prod-web:cccccccccccc": true, "busybox": true}
-	if diff := cmp.Diff(want, s.ReferredImages()); diff != "" {
+	if diff := cmp.Diff(want, s.ImagesUsedBy(all)); diff != "" {
 		t.Error(diff)
 	}
 	for _, letter := range []string{"a", "c"} {
@@ -57,8 +57,34 @@ func TestWhatRefersToAnImage(t *testing.T) {
 	})
 	want := map[string]bool{"web:1": true, "web:2": true, "web:3": true, "init:1": true, "init:2": true, "sha256:id": true,
 		"sha256:digest": true}
-	if diff := cmp.Diff(want, s.ReferredImages()); diff != "" {
+	if diff := cmp.Diff(want, s.ImagesUsedBy(all)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func all(api.Ref) bool { return true }
+
+// TestWhatOthersReferTo: of what an object refers to that the asker may not see, the asker is given what only nodes
+// have: its builds, and the ids of images without a registry.
+func TestWhatOthersReferTo(t *testing.T) {
+	build := api.NewImageBuild("sha256:"+strings.Repeat("c", 64), api.Build{})
+	release := api.Release{ID: "v1", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Image: "web:1", ImageID: "sha256:pulled",
+		ImageDigest: "example.org/web@sha256:digest", AssetDigests: map[string]string{"prod.conf.a": "sha256:file"},
+		Spec: json.RawMessage(`{"image":"web:1","inits":[{"name":"i","image":"init:1"}]}`)}
+	built, loaded := release, release
+	built.ID, built.Build, loaded.ID, loaded.ImageDigest, loaded.ImageID = "v2", build, "v3", "", "sha256:loaded"
+	s := recordsOf(t, map[string]any{
+		records.ObjectKey(web): api.Object{Kind: web.Kind, Scope: web.Scope, Name: web.Name,
+			Spec: json.RawMessage(`{"image":"web:2","inits":[{"name":"i","image":"init:2"}]}`)},
+		records.ImageKey(web):         api.ImageRequest{Owner: web, Image: "web:3"},
+		records.ReleaseKey(web, "v1"): release, records.ReleaseKey(web, "v2"): built, records.ReleaseKey(web, "v3"): loaded,
+	})
+	none := func(api.Ref) bool { return false }
+	if diff := cmp.Diff(map[string]bool{"prod-web:cccccccccccc": true, "sha256:loaded": true}, s.ImagesUsedBy(none)); diff != "" {
+		t.Error(diff)
+	}
+	if got := s.FilesUsedBy(none); len(got) != 0 {
+		t.Errorf("files: %v", got)
 	}
 }
 

@@ -92,9 +92,36 @@ func (c *Control) Referred(_ context.Context, names []string) (map[string]bool, 
 		return nil, fmt.Errorf("%d names at once, more than %d: %w", len(names), node.MaxReferred, node.ErrForbidden)
 	}
 	snap, used := c.snapshot(), map[string]bool{}
-	files, images, uids := snap.ReferredFiles(), snap.ReferredImages(), snap.ObjectUIDs()
+	concerns := c.concerned(snap)
+	files, images, uids := snap.FilesUsedBy(concerns), snap.ImagesUsedBy(concerns), snap.ObjectUIDs()
 	for _, name := range names {
 		used[name] = files[name] || images[name] || uids[name]
 	}
 	return used, nil
+}
+
+// concerned returns a function that reports whether an object concerns the node: it has a task of it, is asked for its
+// image, or has answered. A digest gives no right to learn of others. All objects concern the node of this server,
+// whose answers are the server's own. What is left of a deleted object doesn't make another one of its name concern it.
+func (c *Control) concerned(snap records.Snapshot) func(api.Ref) bool {
+	owners := map[api.Ref]bool{}
+	add := func(owner api.Ref, uid string) {
+		if object := snap.Object(owner); !object.Exists() || object.Value.Metadata.UID == uid {
+			owners[owner] = true
+		}
+	}
+	for _, task := range snap.TasksOn(c.node) {
+		add(task.Value.Owner(), task.Value.OwnerUID)
+	}
+	for _, request := range snap.ImageRequests() {
+		if c.resolves(snap, *request.Value) {
+			add(request.Value.Owner, request.Value.OwnerUID)
+		}
+	}
+	for record := range snap.Prefix(records.ActualImagesPrefix + c.node + "/") {
+		if answer, ok := record.Value.(*api.ImageStatus); ok {
+			add(answer.Owner, answer.OwnerUID)
+		}
+	}
+	return func(owner api.Ref) bool { return c.node == c.Own || owners[owner] }
 }

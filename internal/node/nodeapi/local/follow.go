@@ -206,7 +206,11 @@ func (c *Control) connecting(snap records.Snapshot, p pending, out *node.Frame) 
 		out.Network, out.Pods = &network, c.Pods()
 		return
 	}
+	sees := c.sees(snap)
 	for name, addresses := range p.pods {
+		if !sees(name) {
+			continue // once a network is declared, all of them come
+		}
 		if out.Moved == nil {
 			out.Moved = map[string]node.Pods{}
 		}
@@ -217,6 +221,9 @@ func (c *Control) connecting(snap records.Snapshot, p pending, out *node.Frame) 
 		out.Moved[name] = moved
 	}
 	for name := range p.peers {
+		if !sees(name) {
+			continue
+		}
 		if out.Peers == nil {
 			out.Peers = map[string]*node.Peer{}
 		}

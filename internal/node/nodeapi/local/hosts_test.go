@@ -26,6 +26,17 @@ func TestManyNamesAtOnce(t *testing.T) {
 	}
 }
 
+// TestTheServersOwnNodeAsksForAll: its answers are the server's own.
+func TestTheServersOwnNodeAsksForAll(t *testing.T) {
+	own := nodeOver(t, api.Object{Kind: api.KindDeployment, Scope: "prod", Name: "web", Spec: []byte(`{"image":"web:1"}`)})
+	for name, of := range map[string]*Control{"own": own, "another": own.Service.Node("n2")} {
+		used, err := of.Referred(t.Context(), []string{"web:1"})
+		if err != nil || used["web:1"] != (name == "own") {
+			t.Errorf("%s: %v, %v", name, used, err)
+		}
+	}
+}
+
 // nodeOver returns what a node sees of a store with some objects.
 func nodeOver(t *testing.T, objects ...api.Object) *Control {
 	t.Helper()

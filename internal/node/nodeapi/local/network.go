@@ -49,10 +49,18 @@ func (c *Control) networkHead(snap records.Snapshot) node.Network {
 	return out
 }
 
+// sees returns a function that reports whether this node is given the addresses of another one and of its pods: only
+// while a network is declared, in which they reach each other. Proxies need no network, and no address of a pod: they
+// ask its node, of which Relays says where it is. Its own addresses a node always has.
+func (c *Control) sees(snap records.Snapshot) func(on string) bool {
+	declared := c.networkHead(snap).Driver != ""
+	return func(on string) bool { return declared || on == c.node }
+}
+
 // peer returns another node as this one reaches it.
 func (c *Control) peer(snap records.Snapshot, other string) (node.Peer, bool) {
 	given, status := snap.Subnets(), snap.NetworkNode(other)
-	if other == c.node || !given.Exists() || !status.Exists() {
+	if other == c.node || !c.sees(snap)(other) || !given.Exists() || !status.Exists() {
 		return node.Peer{}, false
 	}
 	return node.PeerOf(given.Value.Nodes[other], *status.Value)

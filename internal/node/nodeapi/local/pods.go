@@ -13,11 +13,11 @@ import (
 // Pods implements nodeapi.Control.
 func (c *Control) Pods() map[string]node.Pods {
 	snap := c.snapshot()
-	if c.networkHead(snap).Driver == "" {
-		return nil
-	}
-	out := map[string]node.Pods{}
+	sees, out := c.sees(snap), map[string]node.Pods{}
 	for _, other := range snap.Nodes() {
+		if !sees(other.Value.ID) {
+			continue
+		}
 		if pods := c.pods.on(snap, other.Value.ID); other.Value.ID != c.node && len(pods) > 0 {
 			out[other.Value.ID] = pods
 		}

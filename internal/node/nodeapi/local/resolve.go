@@ -83,8 +83,11 @@ func withoutZone(name string) (bare string, zoned bool) {
 }
 
 func (c *Control) addresses(snap records.Snapshot, pods []node.Pod) node.Names {
-	out := node.Names{Known: true}
+	out, sees := node.Names{Known: true}, c.sees(snap)
 	for _, pod := range pods {
+		if !sees(pod.Node) {
+			continue
+		}
 		if address := outsideAddress(snap, pod); pod.Ready && address.IsValid() {
 			out.Addresses = append(out.Addresses, address)
 		}

@@ -119,7 +119,8 @@ func reportsOfNetwork(t *testing.T, w *World, c nodeapi.Control) {
 	}
 }
 
-// resolves: a name stands for the pods that are ready, on all nodes, at addresses that containers reach.
+// resolves: a name stands for the pods that are ready, at addresses that containers reach: without a network those of
+// the node alone, with one those of all nodes.
 func resolves(t *testing.T, w *World, c nodeapi.Control) {
 	w.Object(api.KindDeployment, "web", map[string]any{"image": "web:1"})
 	w.Object(api.KindStatefulSet, "db", map[string]any{"image": "db:1"})
@@ -138,6 +139,11 @@ func resolves(t *testing.T, w *World, c nodeapi.Control) {
 	pod(api.KindDeployment, "web", "d", There, "127.0.0.1", true)
 	pod(api.KindStatefulSet, "db", "0", Here, "10.80.0.3", true)
 	pod(api.KindStatefulSet, "db", "1", There, "10.80.4.4", true)
+	if got, err := c.Resolve(t.Context(), "web.prod"); err != nil || !got.Known || texts(got.Addresses) != "10.80.0.2" {
+		t.Errorf("without a network: %+v, %v", got, err)
+	}
+	w.Commit(records.NewTxn("test").Put(records.ObjectKey(api.NetworkRef),
+		api.Object{Kind: api.KindNetwork, Scope: api.Unscoped, Name: api.Network, Spec: []byte(`{}`)}))
 	for _, test := range []struct {
 		name, want string
 		known      bool

@@ -1,7 +1,7 @@
 package nodeapitest
 
 import (
-	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,33 +10,48 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// referred: a node learns of files and built images whether anything in the cluster refers to them, on whatever node,
-// and of uids whether they are those of objects.
+// referred: a node learns of files and pulled images whether an object that concerns it refers to them; of what it may
+// have the only copy of (built images), and of uids, whether anything does. That it knows the digest of another node's
+// file gives it nothing.
 func referred(t *testing.T, w *World, c nodeapi.Control) {
-	w.Deploy("a", Here)
-	theirs := w.Deploy("b", There)
+	mine := w.Deploy("a", Here)
+	w.Deploy("b", There)
+	former := w.Deploy("c", Here)
 	build, tree := "abc", "sha256:"+strings.Repeat("d", 64)
+	uid := func(uid string) api.Object {
+		return api.Object{Kind: web.Kind, Scope: web.Scope, Name: web.Name, Spec: []byte(`{"image":"a"}`),
+			Metadata: api.Metadata{UID: uid}}
+	}
+	again := uid("uid-3")
+	again.Name = former.Name
 	w.Commit(records.NewTxn("test").Put(records.ImageKey(web), api.ImageRequest{
-		Owner: web, OwnerUID: "u1", Image: "prod-web:" + build, Build: &api.ImageBuild{ID: build, Tree: tree},
-	}))
-	object := api.Object{Kind: web.Kind, Scope: web.Scope, Name: web.Name, Spec: []byte(`{"image":"a"}`),
-		Metadata: api.Metadata{UID: "uid-1"}}
-	w.Commit(records.NewTxn("test").Put(records.ObjectKey(web), object))
-	names := []string{"uid-1", "uid-2", "sha256:a", "sha256:b", "sha256:none", "prod-web:" + build, "prod-web:old", ""}
-	check := func(want map[string]bool) {
+		Owner: web, OwnerUID: "uid-1", Image: "prod-web:" + build, Build: &api.ImageBuild{ID: build, Tree: tree},
+	}).Put(records.ObjectKey(web), uid("uid-1")).Put(records.ObjectKey(again.Ref()), again))
+	names := []string{"uid-1", "uid-2", "sha256:a", "sha256:b", "sha256:c", "sha256:none", "prod-web:" + build, "prod-web:old",
+		"a.example/app:1", "b.example/app:1", "a", ""}
+	check := func(want ...string) {
 		t.Helper()
 		got, err := c.Referred(t.Context(), names)
-		if err != nil || !maps.Equal(got, want) {
-			t.Errorf("%v %v, want %v", got, err, want)
+		if err != nil || len(got) != len(names) {
+			t.Errorf("%v %v", got, err)
+		}
+		for name, is := range got {
+			if is != slices.Contains(want, name) {
+				t.Errorf("%q is referred to: %v", name, is)
+			}
 		}
 	}
-	want := map[string]bool{"uid-1": true, "uid-2": false, "sha256:a": true, "sha256:b": true, "sha256:none": false,
-		"prod-web:" + build: true, "prod-web:old": false, "": false}
-	check(want)
-	w.Commit(records.NewTxn("test").Delete(records.ReleaseKey(theirs.Owner(),
-		theirs.Release)).Delete(records.ImageKey(web)).Delete(records.ObjectKey(web)))
-	want["sha256:b"], want["prod-web:"+build], want["uid-1"] = false, false, false
-	check(want)
+	check("uid-1", "sha256:a", "prod-web:"+build, "a.example/app:1", "a") // it is asked for the image
+	answer := api.ImageStatus{Owner: web, OwnerUID: "uid-1", Node: There, Image: "prod-web:" + build,
+		State: api.ImagePresent, ImageID: "id"}
+	w.Commit(records.NewTxn("test").Put(records.AliveKey(There), There).Put(records.ImageStatusKey(There, web), answer))
+	check("uid-1", "sha256:a", "prod-web:"+build, "a.example/app:1") // another node has answered
+	answer.Node = Here
+	w.Commit(records.NewTxn("test").Put(records.ImageStatusKey(Here, web), answer))
+	check("uid-1", "sha256:a", "prod-web:"+build, "a.example/app:1", "a") // it has the image of the object
+	w.Commit(records.NewTxn("test").Delete(records.ReleaseKey(mine.Owner(),
+		mine.Release)).Delete(records.ImageKey(web)).Delete(records.ObjectKey(web)))
+	check()
 	if got, err := c.Referred(t.Context(), nil); len(got) != 0 || err != nil {
 		t.Errorf("nothing was asked for: %v %v", got, err)
 	}
