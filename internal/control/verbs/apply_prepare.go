@@ -123,6 +123,7 @@ func (s *Service) prepareApply(
 		decided.result.Pruned = append(decided.result.Pruned, object.Value.Ref())
 		removeObject(decided.txn, object, now)
 	}
+	decided.record(opts, now)
 	return decided, nil
 }
 

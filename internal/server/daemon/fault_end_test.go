@@ -47,7 +47,7 @@ var own = map[string]bool{
 	"id": true, "uid": true, "slot": true, "replaces": true, "after": true, "container": true,
 	"address": true, "pid": true, "life": true,
 	"keyFingerprint": true, "knows": true, "uses": true, "ownerUID": true, "env": true, "envHash": true, "envOver": true,
-	"observedRevision": true, "fields": true, "at": true,
+	"observedRevision": true, "changedRevision": true, "fields": true, "at": true,
 }
 
 func anonymousValue(entry store.Entry) string {
