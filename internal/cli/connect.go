@@ -71,7 +71,14 @@ func (a *app) addressed(do func(ctx context.Context, c *client.Client, wanted ad
 			return err
 		}
 		return a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
-			return do(ctx, c, wanted, rest)
+			spelt, there, err := spelled(ctx, c, wanted)
+			switch {
+			case err != nil:
+				return err
+			case !there:
+				return unlessClass(ctx, c, wanted, missing(ctx, c, wanted))
+			}
+			return do(ctx, c, spelt, rest)
 		})(cmd, args)
 	}
 }
