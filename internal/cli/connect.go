@@ -36,6 +36,9 @@ func (a *app) dial() (*client.Client, error) {
 	var once, stale sync.Once
 	options.OnPaused = func(reason string) {
 		once.Do(func() {
+			if a.resumes {
+				return
+			}
 			fmt.Fprintf(a.err, "warning: the server is paused, nothing is changed: %s; next: tend resume\n",
 				printable(reason, "\n"))
 		})
