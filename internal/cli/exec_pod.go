@@ -23,7 +23,7 @@ func (a *app) podToEnter(ctx context.Context, c *client.Client, wanted address) 
 	}
 	chosen, of := choosePod(pods)
 	if newest := newestOf(pods); of == 0 && newest != nil {
-		return "", fmt.Errorf("%s isn't running: %s\n  Next: tend logs %s", newest.Name, podState(*newest), wanted)
+		return "", fmt.Errorf("%s isn't running: %s\n  tend logs %s", newest.Name, podState(*newest), wanted)
 	}
 	if of == 0 {
 		if ref, err := resolve(ctx, c, wanted); err == nil {
