@@ -106,7 +106,8 @@ type ApplyResult struct {
 	DryRun bool          `json:"dryRun,omitempty"`
 	// Revision is the commit's; 0 where nothing was written.
 	Revision int64 `json:"revision,omitempty"`
-	// Synced is what the commit recorded of the apply of a sync; nil if that changed nothing, and for other applies.
+	// Synced lists what the apply of a sync changed, as its commit has it; nil if it changed nothing, and for other
+	// applies.
 	Synced *Synced `json:"-"`
 }
 

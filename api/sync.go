@@ -141,7 +141,7 @@ type SyncStatus struct {
 	Conditions      []Condition `json:"conditions,omitempty"`
 }
 
-// Synced is what an apply of a sync changed, written in the commit of that apply. Key /synced/<name>; the API writes it.
+// Synced lists what an apply of a sync changed, in the commit of that apply. Key /synced/<name>; the API writes it.
 type Synced struct {
 	// UID is that of the sync; Revision is the revision of the source, applied at At.
 	UID      string    `json:"uid"`

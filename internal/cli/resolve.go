@@ -80,8 +80,8 @@ func severalScopes(found []api.Ref, scope string) bool {
 }
 
 // candidates returns the objects that an address may name. The scope of one without a kind may be a kind instead, also
-// by its short name: KIND/NAME, as other tools write it. That is what it names if no object is in such a scope; of a
-// kind whose objects need no scope it may name either.
+// by its short name: KIND/NAME, as other tools write it. A kind counts if no object is in such a scope; one whose
+// objects need no scope counts in any case, so that the address may be ambiguous.
 func candidates(ctx context.Context, c *client.Client, wanted address) ([]api.Ref, error) {
 	found, err := matching(ctx, c, wanted)
 	kind, is := kindAsScope(wanted)
