@@ -106,6 +106,9 @@ type ApplyResult struct {
 	DryRun bool          `json:"dryRun,omitempty"`
 	// Revision is the commit's; 0 where nothing was written.
 	Revision int64 `json:"revision,omitempty"`
+	// Synced lists what the apply of a sync changed, as its commit has it; nil if it changed nothing, and for other
+	// applies.
+	Synced *Synced `json:"-"`
 }
 
 // Changed reports whether the apply wrote, or would write, anything.

@@ -133,10 +133,23 @@ type SyncStatus struct {
 	Fetched string `json:"fetched,omitempty"`
 	// Objects is the number of objects in the revision. Changes are those that the last apply that changed something
 	// wrote or pruned, at most MaxSyncChanges of them; More counts the others.
-	Objects    int          `json:"objects,omitempty"`
-	Changes    []SyncChange `json:"changes,omitempty"`
-	More       int          `json:"more,omitempty"`
-	Conditions []Condition  `json:"conditions,omitempty"`
+	Objects int          `json:"objects,omitempty"`
+	Changes []SyncChange `json:"changes,omitempty"`
+	More    int          `json:"more,omitempty"`
+	// ChangedRevision is the store's revision of that apply.
+	ChangedRevision int64       `json:"changedRevision,omitempty"`
+	Conditions      []Condition `json:"conditions,omitempty"`
+}
+
+// Synced lists what an apply of a sync changed, in the commit of that apply. Key /synced/<name>; the API writes it.
+type Synced struct {
+	// UID is that of the sync; Revision is the revision of the source, applied at At.
+	UID      string    `json:"uid"`
+	Revision string    `json:"revision"`
+	At       time.Time `json:"at"`
+	// Changes are at most MaxSyncChanges of them; More counts the others.
+	Changes []SyncChange `json:"changes"`
+	More    int          `json:"more,omitempty"`
 }
 
 // SyncChange is an object that a sync changed.

@@ -36,7 +36,7 @@ type Options struct {
 	// Dial connects to the server instead of to the address in Server. Default: Server's address.
 	Dial func(ctx context.Context) (net.Conn, error)
 	// OnPaused is called with the reason when a server answers that it is paused: it changes nothing until it is resumed.
-	// It may be called for every answer. Default: no call.
+	// It may be called for every answer but those that refuse a call for it. Default: no call.
 	OnPaused func(reason string)
 	// OnStale is called with the reason when a read may lack earlier writes of other servers, which this one can't reach.
 	// It may be called for every answer. Default: no call.
@@ -196,7 +196,9 @@ func (c *Client) perform(send func(*http.Request) (*http.Response, error), call 
 		defer response.Body.Close()
 		return nil, c.refused(response)
 	}
-	if why := response.Header.Get(api.HeaderPaused); why != "" && c.paused != nil {
+	// An answer that refuses for the pause says so itself.
+	if why := response.Header.Get(api.HeaderPaused); why != "" && c.paused != nil &&
+		response.StatusCode != http.StatusServiceUnavailable {
 		c.paused(why)
 	}
 	if why := response.Header.Get(api.HeaderStale); why != "" && c.stale != nil {

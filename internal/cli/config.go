@@ -135,16 +135,19 @@ func bucketOf(result api.ConfigResult) bucket { return bucket{scope: result.Scop
 
 func (a *app) onBucket(do func(ctx context.Context, c *client.Client, b bucket, rest []string) error) runner {
 	return a.connected(func(ctx context.Context, c *client.Client, args []string) error {
-		parts := strings.Split(args[0], "/")
 		if key, _, pair := strings.Cut(args[0], "="); pair {
 			return fmt.Errorf("want SCOPE or SCOPE/NAME before KEY=VALUE, as in prod/web %s=…", key)
 		}
-		if len(parts) > 2 || parts[0] == "" || parts[len(parts)-1] == "" {
+		wanted, err := parsePath(args[0])
+		if err != nil || wanted.pod != "" {
 			return fmt.Errorf("%q is not a bucket: want SCOPE or SCOPE/NAME", args[0])
 		}
-		b := bucket{scope: parts[0]}
-		if len(parts) == 2 {
-			b.name = parts[1]
+		if wanted, _, err = spelled(ctx, c, wanted); err != nil {
+			return err
+		}
+		b := bucket{scope: wanted.scope, name: wanted.name}
+		if wanted.scope == "" {
+			b = bucket{scope: wanted.name}
 		}
 		return do(ctx, c, b, args[1:])
 	})

@@ -36,6 +36,9 @@ func (a *app) dial() (*client.Client, error) {
 	var once, stale sync.Once
 	options.OnPaused = func(reason string) {
 		once.Do(func() {
+			if a.resumes {
+				return
+			}
 			fmt.Fprintf(a.err, "warning: the server is paused, nothing is changed: %s; next: tend resume\n",
 				printable(reason, "\n"))
 		})
@@ -71,7 +74,14 @@ func (a *app) addressed(do func(ctx context.Context, c *client.Client, wanted ad
 			return err
 		}
 		return a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
-			return do(ctx, c, wanted, rest)
+			spelt, there, err := spelled(ctx, c, wanted)
+			switch {
+			case err != nil:
+				return err
+			case !there:
+				return unlessClass(ctx, c, wanted, missing(ctx, c, wanted))
+			}
+			return do(ctx, c, spelt, rest)
 		})(cmd, args)
 	}
 }

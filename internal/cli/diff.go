@@ -174,9 +174,9 @@ func (a *app) printUnmet(p paint, c *api.Condition) {
 	if head, _, _ := strings.Cut(c.Message, "\n"); head != "" {
 		text += ": " + head
 	}
-	fmt.Fprintln(a.out, p.yellow(printable(text, "")))
+	fmt.Fprintln(a.out, wrapped(p.yellow(printable(text, "")), a.width()))
 	if c.Next != "" {
-		fmt.Fprintln(a.out, printable("      Next: "+c.Next, ""))
+		fmt.Fprintln(a.out, wrapped(printable("      Next: "+c.Next, ""), a.width()))
 	}
 }
 

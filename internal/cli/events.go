@@ -69,7 +69,7 @@ func (f *eventFlags) options(ctx context.Context, c *client.Client, args []strin
 		return opts, nil
 	}
 	wanted, rest, err := parseAddress(args)
-	unscoped, isUnscoped := unscopedKind(wanted.scope)
+	kind, isKind := kindAsScope(wanted)
 	switch {
 	case err != nil:
 		return opts, err
@@ -79,10 +79,13 @@ func (f *eventFlags) options(ctx context.Context, c *client.Client, args []strin
 		return opts, fmt.Errorf("%s is a pod: name the object it belongs to as SCOPE/NAME", wanted.pod)
 	case wanted.scope == "" && wanted.kind.Info().Scope == api.ScopeNone && wanted.kind != "":
 		wanted.scope = api.Unscoped
-	case wanted.scope == "", wanted.kind == "" && isUnscoped:
+	case wanted.scope == "", isKind:
 		ref, err := resolve(ctx, c, wanted)
-		if _, gone := errors.AsType[*missingError](err); gone && isUnscoped { // its events are kept
-			ref, err = api.Ref{Kind: unscoped, Scope: api.Unscoped, Name: wanted.name}, nil
+		if _, gone := errors.AsType[*missingError](err); gone && isKind { // its events are kept
+			ref, err = api.Ref{Kind: kind, Name: wanted.name}, nil
+			if kind.Info().Scope != api.ScopeRequired {
+				ref.Scope = api.Unscoped
+			}
 		}
 		if err != nil {
 			return opts, err

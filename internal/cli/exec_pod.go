@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -25,6 +26,11 @@ func (a *app) podToEnter(ctx context.Context, c *client.Client, wanted address) 
 		return "", fmt.Errorf("%s isn't running: %s\n  tend logs %s", newest.Name, podState(*newest), wanted)
 	}
 	if of == 0 {
+		if ref, err := resolve(ctx, c, wanted); err == nil {
+			if object, err := c.Object(ctx, ref); err == nil && idle(object) != "" {
+				return "", errors.New(idle(object))
+			}
+		}
 		return "", fmt.Errorf("no pod of %s runs: `tend describe %s` says why", wanted, wanted)
 	}
 	if of > 1 {

@@ -65,6 +65,8 @@ func noOutput(object api.Object, ran, filtered bool) string {
 			spec.ServiceName(ref.Name))
 	case ref.Kind.HasRuns() && !ran:
 		return fmt.Sprintf("%s has not run yet, and has no output; to run it: tend run %s", ref, name)
+	case idle(object) != "":
+		return idle(object)
 	case ref.Kind.HasContainers() && filtered:
 		return fmt.Sprintf("%s has no such output; tend logs %s shows all of it", ref, name)
 	case ref.Kind.HasRuns():

@@ -34,27 +34,38 @@ func wasThere(ctx context.Context, c *client.Client, wanted address) bool {
 	return err == nil && len(page.Events) > 0
 }
 
-// misread returns the next step if a bare word is not the name of an object, but a scope, or a word of another tool.
+// misread returns the next step if a bare word is not the name of an object, but a scope, or a word of another tool; or
+// if such a word stands in the place of a kind.
 func misread(ctx context.Context, c *client.Client, wanted address) string {
+	if here := familiarNoun(wanted.scope); here != "" && wanted.kind == "" && !isScope(ctx, c, wanted.scope) {
+		return here
+	}
 	if wanted.kind != "" || wanted.scope != "" || wanted.pod != "" {
 		return ""
 	}
 	if here := familiarNoun(wanted.name); here != "" {
 		return here
 	}
-	for _, ref := range objectsThere(ctx, c) {
-		if ref.Scope == wanted.name {
-			return wanted.name + " is a scope: `tend get -s " + wanted.name + "` lists what is in it"
-		}
+	if isScope(ctx, c, wanted.name) {
+		return wanted.name + " is a scope: `tend get -s " + wanted.name + "` lists what is in it"
 	}
 	return ""
+}
+
+// isScope reports whether an object that the server shows is in a scope.
+func isScope(ctx context.Context, c *client.Client, scope string) bool {
+	return slices.ContainsFunc(objectsThere(ctx, c), func(ref api.Ref) bool { return ref.Scope == scope })
 }
 
 // meantBy returns the address of the object that was probably meant, as a command takes it; of a bare word also a kind.
 // It is empty if none is near, or if the server doesn't answer.
 func meantBy(ctx context.Context, c *client.Client, wanted address) string {
 	asked := api.Ref{Kind: wanted.kind, Scope: wanted.scope, Name: wanted.name}
-	near := suggest.Address(asked, slices.Values(objectsThere(ctx, c)))
+	there := objectsThere(ctx, c)
+	near := suggest.Address(asked, slices.Values(there))
+	if kind, is := kindAsScope(wanted); is && near == "" {
+		near = suggest.Address(api.Ref{Kind: kind, Name: wanted.name}, slices.Values(there))
+	}
 	if near == "" && wanted.kind == "" && wanted.scope == "" {
 		return suggest.Nearest(wanted.name, kindWords())
 	}

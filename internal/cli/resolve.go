@@ -79,24 +79,52 @@ func severalScopes(found []api.Ref, scope string) bool {
 	return scope != "" && slices.ContainsFunc(found, in) && slices.ContainsFunc(found, out)
 }
 
-// candidates returns the objects that an address may name. Where a scope is called like a kind, KIND/NAME may be an
-// object in it, or one without a scope.
+// candidates returns the objects that an address may name. The scope of one without a kind may be a kind instead, also
+// by its short name: KIND/NAME, as other tools write it. A kind counts if no object is in such a scope; one whose
+// objects need no scope counts in any case, so that the address may be ambiguous.
 func candidates(ctx context.Context, c *client.Client, wanted address) ([]api.Ref, error) {
 	found, err := matching(ctx, c, wanted)
-	if err != nil || wanted.kind != "" {
+	kind, is := kindAsScope(wanted)
+	if err != nil || !is {
 		return found, err
 	}
-	if kind, is := unscopedKind(wanted.scope); is {
+	if kind.Info().Scope != api.ScopeRequired {
 		more, err := matching(ctx, c, address{kind: kind, scope: api.Unscoped, name: wanted.name})
-		return append(found, more...), err
+		if found = append(found, more...); err != nil {
+			return nil, err
+		}
 	}
-	return found, nil
+	if len(found) > 0 {
+		return found, nil
+	}
+	return matching(ctx, c, address{kind: kind, name: wanted.name})
 }
 
-// unscopedKind returns the kind that a word names, if objects of it may be without a scope.
-func unscopedKind(word string) (kind api.Kind, is bool) {
-	kind, err := parseKind(word)
-	return kind, err == nil && kind.Info().Scope != api.ScopeRequired && kind.Stored()
+// kindAsScope returns the kind that an address may name in the place of a scope.
+func kindAsScope(wanted address) (kind api.Kind, is bool) {
+	if wanted.kind != "" || wanted.scope == "" {
+		return "", false
+	}
+	kind, err := parseKind(wanted.scope)
+	return storedAs(kind)[0], err == nil
+}
+
+// spelled returns an address with its scope in the place of the kind that stands there, where that names one object.
+// there is false if it begins with a kind, or a word of
+// another tool for one, and names nothing; whether any other address names something it doesn't find out.
+func spelled(ctx context.Context, c *client.Client, wanted address) (spelt address, there bool, err error) {
+	if _, is := kindAsScope(wanted); !is {
+		other := wanted.kind == "" && familiarNoun(wanted.scope) != ""
+		return wanted, !other || isScope(ctx, c, wanted.scope), nil
+	}
+	found, err := candidates(ctx, c, wanted)
+	if err != nil || len(found) == 0 || slices.ContainsFunc(found, func(ref api.Ref) bool {
+		return ref.Scope == wanted.scope || ref.Scope == api.Unscoped
+	}) {
+		return wanted, len(found) > 0, err
+	}
+	ref, err := resolve(ctx, c, wanted)
+	return address{kind: ref.Kind, scope: ref.Scope, name: ref.Name}, true, err
 }
 
 func matching(ctx context.Context, c *client.Client, wanted address) ([]api.Ref, error) {

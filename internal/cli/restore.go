@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -9,6 +10,7 @@ import (
 
 	"tend.dev/tend/internal/node/host"
 	"tend.dev/tend/internal/server/backup/restore"
+	"tend.dev/tend/internal/store/etcd"
 )
 
 func (a *app) restoreCommand() *cobra.Command {
@@ -33,6 +35,9 @@ func (a *app) restoreCommand() *cobra.Command {
 			}
 			o.Logger = slog.New(logHandler("text", slog.LevelError))
 			result, err := restore.Restore(cmd.Context(), in, o)
+			if errors.Is(err, restore.ErrUsed) || errors.Is(err, restore.ErrBusy) || errors.Is(err, etcd.ErrInUse) {
+				return fmt.Errorf("%s: %w", o.Root, err)
+			}
 			if err != nil {
 				return aboutFile(args[0], err)
 			}

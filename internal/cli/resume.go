@@ -46,6 +46,7 @@ func (a *app) resumeCommand() *cobra.Command {
 			return nil
 		}),
 	}
+	command.PreRun = func(*cobra.Command, []string) { a.resumes = true }
 	command.Flags().BoolVar(&stop, "stop", false,
 		"stop and remove the containers that the store doesn't know; volumes stay")
 	command.Flags().BoolVar(&keep, "keep", false, "leave them running, quarantined")

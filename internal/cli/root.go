@@ -18,6 +18,8 @@ type app struct {
 	server string
 	token  string
 	output string
+	// resumes: the command ends the pause that other commands warn of.
+	resumes bool
 }
 
 // Command returns the tree of all commands, for what describes them.

@@ -42,7 +42,7 @@ func (s *Syncer) Apply(ctx context.Context, through records.Committer, object ap
 	if err == nil {
 		manager := api.SyncManager(object.Name)
 		result, err = s.Options.Apply(verbs.WithSent(ctx, sentWith(loaded.Uploads)), loaded.Objects, verbs.ApplyOptions{
-			Prune: spec.Prune, Set: api.SyncSet(object), Sync: &object,
+			Prune: spec.Prune, Set: api.SyncSet(object), Sync: &object, SyncRevision: f.revision,
 			FieldManager: verbs.FieldManager{Manager: manager, Actor: manager, Through: through},
 		})
 	}
@@ -53,15 +53,11 @@ func (s *Syncer) Apply(ctx context.Context, through records.Committer, object ap
 	applied.Objects = make(map[api.Ref]int64, len(result.Objects))
 	for _, one := range result.Objects {
 		applied.Objects[one.Ref] = one.Revision
-		if one.Action != api.ActionUnchanged {
-			applied.Changes = append(applied.Changes, api.SyncChange{Object: one.Ref, Action: string(one.Action)})
-		}
 	}
-	for _, ref := range result.Pruned {
-		applied.Changes = append(applied.Changes, api.SyncChange{Object: ref, Action: api.ActionPruned})
-	}
-	for _, ref := range result.Withdrawn {
-		applied.Changes = append(applied.Changes, api.SyncChange{Object: ref, Action: api.ActionWithdrawn})
+	if result.Synced != nil {
+		done := source.AppliedBy(*result.Synced, result.Revision)
+		done.Objects = applied.Objects
+		return done
 	}
 	return applied
 }

@@ -22,6 +22,8 @@ type ApplyOptions struct {
 	// Sync is the sync that applies, as it was read: the apply is refused once that was changed otherwise, or is gone.
 	// Default: no sync applies.
 	Sync *api.Object
+	// SyncRevision is the revision of its source that Sync applies.
+	SyncRevision string
 	// Made are the objects that a plugin made. The broker of plugins alone sets it: an object that is not in it loses
 	// what its containers may do as those of a plugin.
 	Made map[api.Ref]Made

@@ -119,10 +119,8 @@ func (s *Service) prepareApply(
 	if err := found.err(found.headline("the manifest")); err != nil {
 		return nil, err
 	}
-	for _, object := range pruned {
-		decided.result.Pruned = append(decided.result.Pruned, object.Value.Ref())
-		removeObject(decided.txn, object, now)
-	}
+	decided.remove(pruned, now)
+	decided.record(opts, now)
 	return decided, nil
 }
 

@@ -44,6 +44,14 @@ func (s *Service) prune(
 	return gone, opts.checkPruned(gone)
 }
 
+// remove deletes what is pruned.
+func (d *applyDecision) remove(pruned []records.Read[api.Object], now time.Time) {
+	for _, object := range pruned {
+		d.result.Pruned = append(d.result.Pruned, object.Value.Ref())
+		removeObject(d.txn, object, now)
+	}
+}
+
 // nameLeft adds what the set of a person's apply no longer holds to the result: a renamed object runs on under its old
 // name.
 func (d *applyDecision) nameLeft(snap records.Snapshot, objects []api.Object, opts ApplyOptions) {

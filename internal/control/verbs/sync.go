@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/verb"
@@ -41,6 +42,36 @@ func (o ApplyOptions) checkSync(snap records.Snapshot, txn *records.Txn) error {
 	}
 	txn.If(records.ObjectKey(ref), stored.Modified)
 	return nil
+}
+
+// record adds what the apply of a sync changes, so that it is known also if the server ends before the status says it.
+func (d *applyDecision) record(opts ApplyOptions, now time.Time) {
+	if opts.Sync == nil {
+		return
+	}
+	done := api.Synced{UID: opts.Sync.Metadata.UID, Revision: opts.SyncRevision, At: now}
+	add := func(ref api.Ref, action string) {
+		if len(done.Changes) == api.MaxSyncChanges {
+			done.More++
+			return
+		}
+		done.Changes = append(done.Changes, api.SyncChange{Object: ref, Action: action})
+	}
+	for _, one := range d.result.Objects {
+		if one.Action != api.ActionUnchanged {
+			add(one.Ref, string(one.Action))
+		}
+	}
+	for _, ref := range d.result.Pruned {
+		add(ref, api.ActionPruned)
+	}
+	for _, ref := range d.result.Withdrawn {
+		add(ref, api.ActionWithdrawn)
+	}
+	if len(done.Changes) > 0 {
+		d.result.Synced = &done
+		d.txn.Put(records.SyncedKey(opts.Sync.Name), done)
+	}
 }
 
 // The source of a sync is polled at once. Its status has the answer's revision as ObservedRevision when that is done.

@@ -247,3 +247,52 @@ func TestSyncNow(t *testing.T) {
 		t.Errorf("of none: %v", err)
 	}
 }
+
+// TestTheApplyOfASyncRecordsItsChanges: its own commit says what it created, configured and pruned, as much of it as a
+// status shows. An apply that changes nothing leaves the record, and those of people make none.
+func TestTheApplyOfASyncRecordsItsChanges(t *testing.T) {
+	w := newRegistryWorld(t)
+	w.mustApply(syncObject(`{"dir":"/srv/shop","scopes":["shop"],"prune":true}`))
+	sync := w.object(syncObject("").Ref())
+	named := func(n int) (out []api.Object) {
+		for i := range n {
+			out = append(out, api.Object{Kind: api.KindDeployment, Scope: "shop", Name: fmt.Sprint("web-", i),
+				Spec: json.RawMessage(`{"image":"a"}`)})
+		}
+		return out
+	}
+	applied := func(revision string, objects []api.Object) string {
+		t.Helper()
+		result, err := w.apply(ApplyOptions{Prune: true, Set: api.SyncSet(*sync), Sync: sync, SyncRevision: revision,
+			FieldManager: FieldManager{Manager: api.SyncManager("shop")}}, objects...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := w.snapshot().Synced("shop")
+		if result.Synced != nil && (done.Modified != result.Revision || done.Value.UID != sync.Metadata.UID) {
+			t.Errorf("%s: recorded at %d, committed at %d: %+v", revision, done.Modified, result.Revision, done.Value)
+		}
+		count := map[string]int{}
+		for _, change := range done.Value.Changes {
+			count[change.Action]++
+		}
+		return fmt.Sprint(done.Value.Revision, " ", count, "+", done.Value.More)
+	}
+	for _, step := range []struct {
+		objects  int
+		revision string
+		want     string
+	}{
+		{api.MaxSyncChanges + 2, "r1", "r1 map[created:50]+2"},
+		{api.MaxSyncChanges + 2, "r2", "r1 map[created:50]+2"},
+		{api.MaxSyncChanges, "r3", "r3 map[pruned:2]+0"},
+	} {
+		if got := applied(step.revision, named(step.objects)); got != step.want {
+			t.Errorf("%s: recorded %s, want %s", step.revision, got, step.want)
+		}
+	}
+	w.mustApply(api.Object{Kind: api.KindDeployment, Scope: "x", Name: "y", Spec: json.RawMessage(`{"image":"a"}`)})
+	if got := w.snapshot().Synced("shop").Value.Revision; got != "r3" {
+		t.Errorf("after a person's apply: %s", got)
+	}
+}

@@ -29,9 +29,17 @@ type Applied struct {
 	At       time.Time
 	// Objects are all objects of the revision with the store's revision of each.
 	Objects map[api.Ref]int64
-	// Changes are the objects that were written or pruned.
-	Changes []api.SyncChange
-	Fault   *Error
+	// Changes are objects that were written or pruned, and More counts the others; Committed is the store's revision of
+	// the apply, 0 if it changed none.
+	Changes   []api.SyncChange
+	More      int
+	Committed int64
+	Fault     *Error
+}
+
+// AppliedBy returns the result of an apply, as far as its commit recorded it.
+func AppliedBy(done api.Synced, committed int64) Applied {
+	return Applied{Revision: done.Revision, At: done.At, Changes: done.Changes, More: done.More, Committed: committed}
 }
 
 // State holds what is known of a sync. It begins empty with every change of its object.
@@ -102,18 +110,19 @@ func (s State) Status(object api.Object, revision int64, before api.SyncStatus, 
 }
 
 // Into adds what an apply did to a status. One that was refused leaves no trace; one that changed nothing of the
-// revision that was applied before ends only the wait of another one that was fetched.
+// revision that was applied before ends only the wait of another one that was fetched. What the status has already is
+// not added again.
 func (a Applied) Into(status api.SyncStatus) api.SyncStatus {
-	if a.Fault != nil {
+	if a.Fault != nil || a.Committed > 0 && a.Committed <= status.ChangedRevision {
 		return status
 	}
 	status.Fetched = ""
-	if a.Revision == status.Revision && len(a.Changes) == 0 {
+	if a.Revision == status.Revision && a.Committed == 0 {
 		return status
 	}
-	shown := min(len(a.Changes), api.MaxSyncChanges)
 	status.Revision, status.AppliedAt = a.Revision, a.At
-	status.Changes, status.More = a.Changes[:shown:shown], len(a.Changes)-shown
+	status.Changes, status.More = a.Changes, a.More
+	status.ChangedRevision = max(status.ChangedRevision, a.Committed)
 	return status
 }
 

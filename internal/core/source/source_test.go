@@ -56,7 +56,7 @@ func TestStatus(t *testing.T) {
 	object.Metadata.Generation = 3
 	all := map[api.Ref]int64{web: 7}
 	created := []api.SyncChange{{Object: web, Action: "created"}}
-	many := make([]api.SyncChange, api.MaxSyncChanges+2)
+	many := make([]api.SyncChange, api.MaxSyncChanges)
 	var status api.SyncStatus
 	for i, step := range []struct {
 		what  string
@@ -68,11 +68,13 @@ func TestStatus(t *testing.T) {
 			"False FetchFailed  fetched= changes=0+0 at="},
 		{"refused", State{Polls: 2, Revision: "r1", Applied: &Applied{Revision: "r1", Fault: fault}},
 			"False FieldOwned  fetched=r1 changes=0+0 at="},
-		{"applied", State{Polls: 3, Applied: &Applied{Revision: "r1", At: began.Add(3), Objects: all, Changes: created}},
+		{"applied", State{Polls: 3, Applied: &Applied{Revision: "r1", At: began.Add(3), Objects: all, Changes: created,
+			Committed: 11}},
 			"True Applied r1 fetched= changes=1+0 at=3"},
 		{"again", State{Polls: 4, Applied: &Applied{Revision: "r1", At: began.Add(4), Objects: all}},
 			"True Applied r1 fetched= changes=1+0 at=3"},
-		{"repaired", State{Polls: 5, Applied: &Applied{Revision: "r1", At: began.Add(5), Objects: all, Changes: many}},
+		{"repaired", State{Polls: 5, Applied: &Applied{Revision: "r1", At: began.Add(5), Objects: all, Changes: many, More: 2,
+			Committed: 12}},
 			"True Applied r1 fetched= changes=50+2 at=5"},
 		{"away", State{Polls: 6, PollFault: NewFault(api.ReasonFetchFailed, "see", "no route"),
 			Applied: &Applied{Revision: "r1"}}, "False FetchFailed r1 fetched= changes=50+2 at=5"},
@@ -120,13 +122,14 @@ func TestShort(t *testing.T) {
 // TestAnApplyEndsTheWaitOfWhatWasFetched: what was fetched and refused before is no longer waiting once an apply has
 // ended well, also one whose sync was changed meanwhile.
 func TestAnApplyEndsTheWaitOfWhatWasFetched(t *testing.T) {
-	failed := api.SyncStatus{Revision: "a", Fetched: "b"}
+	failed := api.SyncStatus{Revision: "a", Fetched: "b", ChangedRevision: 5}
 	changes := []api.SyncChange{{Action: "configured"}}
 	for name, test := range map[string]struct {
 		applied           Applied
 		revision, fetched string
 	}{
-		"it is applied now":         {Applied{Revision: "b", Changes: changes}, "b", ""},
+		"it is applied now":         {Applied{Revision: "b", Changes: changes, Committed: 7}, "b", ""},
+		"the status has it already": {Applied{Revision: "c", Changes: changes, Committed: 5}, "a", "b"},
 		"the one before is, again":  {Applied{Revision: "a"}, "a", ""},
 		"it is refused once more":   {Applied{Revision: "b", Fault: &Error{}}, "a", "b"},
 		"another one that is newer": {Applied{Revision: "c"}, "c", ""},

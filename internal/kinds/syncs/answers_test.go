@@ -58,7 +58,7 @@ func TestAPollWhileAnApplyRunsLosesNoChange(t *testing.T) {
 		h.declare("a", "uid-a") // as tend sync now does: another revision of the object
 		h.take()
 		changed := []api.SyncChange{{Object: web, Action: string(api.ActionCreated)}}
-		release <- source.Applied{Revision: "r1", Changes: changed}
+		release <- source.Applied{Revision: "r1", Changes: changed, Committed: 1}
 		h.take()
 		release <- source.Applied{Revision: "r1"}
 		synctest.Wait()
@@ -66,6 +66,40 @@ func TestAPollWhileAnApplyRunsLosesNoChange(t *testing.T) {
 		status := stored.Value.(*api.SyncStatus)
 		if got := h.status("a"); got != "Applied r1" || !slices.Equal(status.Changes, changed) {
 			t.Errorf("%s, changed %v", got, status.Changes)
+		}
+	})
+}
+
+// TestTheCommitOfAnApplySaysWhatItChanged: a server ended after the commit of an apply and before it wrote the status.
+// The next one finds everything in place, and the status lists the changes all the same. Those of another sync of the
+// name don't count, and the record goes with the sync.
+func TestTheCommitOfAnApplySaysWhatItChanged(t *testing.T) {
+	inHarness(t, func(h *harness) {
+		changed := []api.SyncChange{{Object: web, Action: string(api.ActionCreated)}}
+		record := func(uid, revision string) {
+			h.write(records.NewTxn("apply").Put(records.SyncedKey("a"),
+				api.Synced{UID: uid, Revision: revision, At: h.began, Changes: changed, More: 3}))
+		}
+		record("uid-a", "r2")
+		h.behave("/a", has("r2"), applies("r2", nil))
+		h.declare("a", "uid-a")
+		synctest.Wait()
+		status := func() *api.SyncStatus {
+			stored, _ := h.view.Snapshot().Get(records.StatusKey(refTo("a")))
+			return stored.Value.(*api.SyncStatus)
+		}
+		if got := status(); h.status("a") != "Applied r2" || !slices.Equal(got.Changes, changed) || got.More != 3 ||
+			!got.AppliedAt.Equal(h.began) {
+			t.Errorf("%s, %+v", h.status("a"), got)
+		}
+		record("uid-b", "r9")
+		if got := h.status("a"); got != "Applied r2" {
+			t.Errorf("of another sync: %s", got)
+		}
+		h.write(records.NewTxn("test").Delete(records.ObjectKey(refTo("a"))))
+		synctest.Wait()
+		if _, there := h.view.Snapshot().Get(records.SyncedKey("a")); there {
+			t.Error("the record stays when the sync is gone")
 		}
 	})
 }

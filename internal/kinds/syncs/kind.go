@@ -81,7 +81,15 @@ type (
 // Kind returns the kind of syncs.
 func Kind(deps control.Deps, o Options) control.Kind {
 	c := &syncs{Options: o, deps: deps.Defaults(), turns: newTurns()}
-	return control.Kind{KindInfo: api.KindSync.Info(), Step: c.step, Call: c.call, Workers: 2}
+	return control.Kind{
+		KindInfo: api.KindSync.Info(), Step: c.step, Call: c.call, Workers: 2,
+		Gone: func(o control.Observation) (control.Step, error) {
+			return control.Forget(o, records.SyncedKey(o.Ref.Name)), nil
+		},
+		Reads: []control.Input{control.Named(records.SyncedPrefix, func(name string) []api.Ref {
+			return []api.Ref{{Kind: api.KindSync, Scope: api.Unscoped, Name: name}}
+		})},
+	}
 }
 
 // step has a sync polled, applies what its source has, and writes its status. A change of the object begins from
@@ -100,12 +108,12 @@ func (c *syncs) step(o control.Observation) (control.Step, error) {
 		}
 	}
 	before := control.Before[api.SyncStatus](o)
-	since := before
+	since := recorded(o, before)
 	switch a, ok := control.Answer[applied](o, callApply); {
 	case ok && a.begun.poll == poll:
 		memo.state.Applied, memo.state.AppliedPoll = &a.Applied, a.begun.state.Polls
 	case ok && a.uid == o.Object.Value.Metadata.UID: // the sync was changed or asked for a poll since the apply began
-		since = a.Applied.Into(before)
+		since = a.Applied.Into(since)
 	}
 	state := memo.state
 	_, state.Applying = o.Going[callApply]
@@ -119,6 +127,16 @@ func (c *syncs) step(o control.Observation) (control.Step, error) {
 		next.Calls = append(next.Calls, control.Call{Name: callApply, Limit: applyTime, Request: memo})
 	}
 	return next, nil
+}
+
+// recorded returns a status with what the commit of the last apply says of it: a server that ended before it wrote the
+// status leaves it to the next one.
+func recorded(o control.Observation, status api.SyncStatus) api.SyncStatus {
+	done := o.Synced(o.Ref.Name)
+	if !done.Exists() || done.Value.UID != o.Object.Value.Metadata.UID {
+		return status
+	}
+	return source.AppliedBy(*done.Value, done.Modified).Into(status)
 }
 
 // text says that a sync is polled from now on; empty if it has been in this generation.

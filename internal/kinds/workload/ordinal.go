@@ -8,6 +8,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/rollout"
 	"tend.dev/tend/internal/core/volumes"
+	"tend.dev/tend/internal/kinds/owner"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -101,6 +102,29 @@ func (s *writes) leftOn(node string) string {
 		}
 	}
 	return strings.Join(slots, ",")
+}
+
+// forgetVolumes deletes the records of where the volumes are that a deletion removed with a task: the agent has removed
+// them once nothing is left of the task. A recreated ordinal gets new ones in the same place, and keeps the records.
+func (s *writes) forgetVolumes(task owner.Task) {
+	gone := task.Desired.Value
+	release := s.at.ReleaseOf(*gone)
+	if !s.o.deleting() || !gone.Wipe || task.Away || !release.Exists() {
+		return
+	}
+	spec, err := api.DecodeWorkload(gone.Kind, release.Value.Spec)
+	if err != nil {
+		return
+	}
+	for slot := range strings.SplitSeq(strings.TrimSuffix(gone.Slot+","+gone.WipeSlots, ","), ",") {
+		ordinal, _ := strconv.Atoi(slot)
+		for _, claim := range spec.Claims {
+			key := records.HomeKey(api.ClaimVolume(s.o.ref, claim.Name, ordinal))
+			if home, _ := s.at.Get(key); home.Value == gone.Node {
+				s.txn.If(key, home.Modified).Delete(key)
+			}
+		}
+	}
 }
 
 // createOrdinal fills an ordinal. If it already had a task, the old and the new one change hands in one step. A task

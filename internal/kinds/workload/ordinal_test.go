@@ -2,6 +2,7 @@ package workload
 
 import (
 	"encoding/json"
+	"maps"
 	"testing"
 
 	"tend.dev/tend/api"
@@ -210,6 +211,13 @@ func TestADeletionWipesWhatOrdinalsLeft(t *testing.T) {
 		l.settle()
 		if slots["2"] != wipe || slots["1,2"] || slots["1"] {
 			t.Errorf("%s: the tasks wiped %v", name, slots)
+		}
+		want := map[string]string{"tend-prod-data-data-1": "elsewhere"} // the others are gone
+		if !wipe {
+			want["tend-prod-data-data-0"], want["tend-prod-data-data-2"] = node, node
+		}
+		if homes := l.snapshot().Homes(); l.snapshot().Object(data).Exists() || !maps.Equal(homes, want) {
+			t.Errorf("%s: volumes known after the deletion: %v, want %v", name, homes, want)
 		}
 	}
 }

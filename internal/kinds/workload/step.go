@@ -63,6 +63,7 @@ func (s *writes) write(action rollout.Action) {
 		s.txn.RaiseTask(s.wiping(s.tasks[action.Task].Desired), api.DesiredRemoved, action.Reason, s.at.Now)
 	case rollout.Forget:
 		owner.Forget(s.txn, s.tasks[action.Task])
+		s.forgetVolumes(s.tasks[action.Task])
 	case rollout.RollBack: // the status says so, and the next reconcile plans towards the older release
 	}
 }

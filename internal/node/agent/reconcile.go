@@ -147,6 +147,9 @@ func (a *Agent) failed(
 	return reconciler.Result{}, cause
 }
 
+// nextEngineError is the next step for an error of the engine that Tend doesn't know.
+const nextEngineError = "correct what it names in the manifest or on the node; Tend retries"
+
 // faultOf returns the fault of an error, including whether a retry can help.
 func faultOf(err error) healing.Fault {
 	var rejected *runtime.RejectedError
@@ -162,5 +165,5 @@ func faultOf(err error) healing.Fault {
 	if errors.As(err, &transient) {
 		return healing.Fault{Reason: transient.Reason, Message: transient.Detail, Next: transient.Next}
 	}
-	return healing.Fault{Reason: "EngineError", Message: err.Error()}
+	return healing.Fault{Reason: "EngineError", Message: err.Error(), Next: nextEngineError}
 }

@@ -59,7 +59,8 @@ func TestTheErrorOfAStartStaysWhileItIsTriedAgain(t *testing.T) {
 		task := l.deploy(taskID(1), nil)
 		l.pass(4 * time.Second)
 		for range 100 {
-			if got := l.status(task); got.Reason != "EngineError" || got.Message != "too many open files" {
+			if got := l.status(task); got.Reason != "EngineError" || got.Message != "too many open files" ||
+				got.Next == "" {
 				t.Fatalf("between two tries it is %s: %s", got.Reason, got.Message)
 			}
 			l.pass(time.Second)

@@ -41,13 +41,14 @@ var randomID = regexp.MustCompile(`/[0-9a-f]{8,}$`)
 
 func anonymousKey(key string) string { return randomID.ReplaceAllString(key, "/*") }
 
-// own are the fields that may differ between two runs: ids, times (and who set which field when), revisions, and data
-// encrypted under a run's own keys.
+// own are the fields that may differ between two runs: ids, times (and who set which field when), revisions, data
+// encrypted under a run's own keys, and the folder of a run that a sync applies.
 var own = map[string]bool{
 	"id": true, "uid": true, "slot": true, "replaces": true, "after": true, "container": true,
 	"address": true, "pid": true, "life": true,
 	"keyFingerprint": true, "knows": true, "uses": true, "ownerUID": true, "env": true, "envHash": true, "envOver": true,
-	"observedRevision": true, "fields": true, "at": true,
+	"observedRevision": true, "changedRevision": true, "fields": true, "at": true,
+	"applyset": true, "dir": true, "source": true,
 }
 
 func anonymousValue(entry store.Entry) string {

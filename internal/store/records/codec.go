@@ -48,6 +48,7 @@ var codecs = []struct {
 	{LastPauseKey, decodeAs[Pause]},
 	{LabsPrefix, decodeAs[api.LabOrders]},
 	{AutoscalePrefix, decodeAs[api.AutoscaleStatus]},
+	{SyncedPrefix, decodeAs[api.Synced]},
 	{ClusterJobsPrefix, decodeAs[api.ClusterJob]},
 	{ClusterQueriesPrefix, decodeAs[ClusterQuery]},
 	{ClusterAccessPrefix, decodeAs[api.ClusterAccess]},

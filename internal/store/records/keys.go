@@ -37,6 +37,7 @@ const (
 	DeliveriesPrefix = "/deliveries/" // webhook calls: created with their data, then the delivery controller
 	LabsPrefix       = "/labs/"       // requests of people about labs, more time or their end: the API
 	AutoscalePrefix  = "/autoscale/"  // autoscaler statuses: the autoscaler
+	SyncedPrefix     = "/synced/"     // what the last apply of a sync that wrote anything changed: the API, in that commit
 	// the log of changes: the writer of the change, in the same commit; the leading server trims it
 	EventsPrefix      = "/events/"
 	AuditPrefix       = "/audit/"         // the log of calls: the server that answered; the leading server trims it
@@ -143,6 +144,9 @@ func DeliverySetPrefix(r api.Ref) string { return DeliveriesPrefix + refPath(r) 
 
 // AutoscaleKey returns the key of the autoscaler's status of a workload.
 func AutoscaleKey(r api.Ref) string { return AutoscalePrefix + refPath(r) }
+
+// SyncedKey returns the key of what the last apply of a sync that wrote anything changed.
+func SyncedKey(name string) string { return SyncedPrefix + name }
 
 // SinkKey returns the key of how far a sink is.
 func SinkKey(r api.Ref) string { return SinksPrefix + r.Scope + "/" + r.Name }

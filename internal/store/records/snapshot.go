@@ -129,6 +129,9 @@ func (s Snapshot) Homes() map[string]string {
 	return out
 }
 
+// Synced reads what the last apply of a sync that wrote anything changed.
+func (s Snapshot) Synced(name string) Read[api.Synced] { return get[api.Synced](s, SyncedKey(name)) }
+
 // NodeSpec returns the declared spec of a node, or the zero value.
 func (s Snapshot) NodeSpec(node string) api.NodeSpec {
 	object := s.Object(api.Ref{Kind: api.KindNode, Scope: api.Unscoped, Name: node})

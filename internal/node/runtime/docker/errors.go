@@ -38,8 +38,17 @@ func fault(operation string, err error) error {
 		return &runtime.RejectedError{Reason: "InvalidOption", Detail: operation + ": " + detail,
 			Next: "correct the manifest and apply it again"}
 	}
-	return fmt.Errorf("%s: %w", operation, err)
+	return &unknownError{text: operation + ": " + detail, cause: err}
 }
+
+// unknownError is an error of the engine that Tend doesn't know, without the parts of the engine that it went through.
+type unknownError struct {
+	text  string
+	cause error
+}
+
+func (e *unknownError) Error() string { return e.text }
+func (e *unknownError) Unwrap() error { return e.cause }
 
 // unavailable reports whether err means that the engine can't be reached, or stopped in the middle of an answer.
 func unavailable(err error) bool {
@@ -48,9 +57,19 @@ func unavailable(err error) bool {
 		errors.Is(err, syscall.EPIPE)
 }
 
-// engineText returns the engine's message without the library's preface, cut to a maximal length.
+// prefaces say which parts of the engine an error went through, from the outermost.
+var prefaces = []string{
+	"Error response from daemon: ", "failed to create task for container: ", "failed to create shim task: ",
+	"OCI runtime create failed: ", "runc create failed: ",
+}
+
+// engineText returns the engine's message without its prefaces, cut to a maximal length.
 func engineText(err error) string {
-	text := strings.TrimPrefix(err.Error(), "Error response from daemon: ")
+	text := err.Error()
+	for _, preface := range prefaces {
+		text = strings.TrimPrefix(text, preface)
+	}
+	text = strings.TrimSuffix(text, ": unknown")
 	const limit = 2 << 10
 	if len(text) > limit {
 		text = text[:limit] + "…"

@@ -3,7 +3,9 @@ package docker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -65,6 +67,11 @@ func TestFault(t *testing.T) {
 				t.Errorf("%s: %q does not say what was tried", test.reason, got)
 			}
 		})
+	}
+	odd := fmt.Errorf("Error response from daemon: failed to create shim task: OCI runtime create failed: "+
+		"runc create failed: odd: %w: unknown", os.ErrInvalid)
+	if got := fault("try", odd); got.Error() != "try: odd: invalid argument" || !errors.Is(got, os.ErrInvalid) {
+		t.Errorf("an error that isn't known: %v", got)
 	}
 	if fault("try", nil) != nil {
 		t.Error("nil counted as a fault")

@@ -58,6 +58,10 @@ func TestRejections(t *testing.T) {
 		"runtime": {"the engine has no such runtime",
 			api.DeploymentSpec{Container: api.Container{NetworkMode: none, DockerOptions: []string{"--runtime=nope"}}},
 			nil, "RuntimeNotFound"},
+		"sysctl": {"it is the node's", api.DeploymentSpec{Container: api.Container{NetworkMode: none,
+			DockerOptions: []string{"--sysctl=kernel.nope=1"}}}, nil, "InvalidOption"},
+		"no sysctl": {"the kernel has none", api.DeploymentSpec{Container: api.Container{
+			DockerOptions: []string{"--sysctl=net.nope=1"}}}, nil, "InvalidOption"},
 		"flag": {"what is unknown is refused, not dropped",
 			api.DeploymentSpec{Container: api.Container{NetworkMode: none, DockerOptions: []string{"--nope"}}},
 			nil, "InvalidOption"},
@@ -87,6 +91,23 @@ func TestRejections(t *testing.T) {
 					seen.State, seen.Error)
 			}
 		})
+	}
+}
+
+// TestAnErrorThatIsNotKnown of the real engine says what was tried and why it failed, without the parts of the engine
+// that the error went through. The agent tries again: another time it may pass.
+func TestAnErrorThatIsNotKnown(t *testing.T) {
+	c := newCluster(t)
+	made, err := c.Create(t.Context(), container(api.DeploymentSpec{Container: api.Container{NetworkMode: "none",
+		DockerOptions: []string{"--log-driver=syslog", "--log-opt=syslog-address=tcp://127.0.0.1:1"}}}, "wait"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = c.Start(t.Context(), made.ID)
+	var rejected *runtime.RejectedError
+	if err == nil || errors.As(err, &rejected) || !strings.HasPrefix(err.Error(), "start container ") ||
+		!strings.Contains(err.Error(), ": failed to initialize logging driver: dial tcp 127.0.0.1:1: ") {
+		t.Errorf("%v", err)
 	}
 }
 
