@@ -130,8 +130,6 @@ func eventBy(d api.EventData) string {
 		return ""
 	}
 	who := api.ActorName(d.Actor)
-	if who == "" {
-		who = d.Manager
-	}
+	who = cmp.Or(who, d.Manager)
 	return strings.TrimSpace(d.Verb + " " + who)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -96,9 +97,7 @@ func sourceOf(wanted api.MacroBuild, loaded manifest.Result) (manifest.Source, e
 		base = filepath.Dir(origin.File)
 	}
 	folder := wanted.Build.Context
-	if folder == "" {
-		folder = "."
-	}
+	folder = cmp.Or(folder, ".")
 	if !below(base, folder) && !namesContext(macro.Spec, folder) {
 		return manifest.Source{}, fmt.Errorf("%s: its plugin builds %s from %s, which is outside of the manifest's folder\n"+
 			"  write build { context = %q } into the macro if you want it sent", wanted.Macro, wanted.Object, folder, folder)

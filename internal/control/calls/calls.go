@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"math"
@@ -133,9 +134,7 @@ func (c *Calls) Begin(call Work) bool {
 		return false
 	}
 	limit := call.Limit
-	if limit == 0 {
-		limit = math.MaxInt64
-	}
+	limit = cmp.Or(limit, math.MaxInt64)
 	ctx, cancel := context.WithTimeout(c.ctx, limit)
 	c.keys[call.Key] = s
 	s.Going[call.Name] = Going{Lasts: call.Limit == 0, cancel: cancel}

@@ -1,6 +1,7 @@
 package syncer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,9 +89,7 @@ func (f *fetched) tree() string { return filepath.Join(f.folder, "tree") }
 
 // New returns a Syncer. It creates its folder when it first fetches.
 func New(o Options) *Syncer {
-	if o.Git == "" {
-		o.Git = "git"
-	}
+	o.Git = cmp.Or(o.Git, "git")
 	if o.Environ == nil {
 		o.Environ = os.Environ
 	}
@@ -100,15 +99,9 @@ func New(o Options) *Syncer {
 	if o.Find == nil {
 		o.Find = net.DefaultResolver.LookupNetIP
 	}
-	if o.Settle == 0 {
-		o.Settle = time.Second
-	}
-	if o.MaxBytes == 0 {
-		o.MaxBytes = maxSource
-	}
-	if o.MaxCopy == 0 {
-		o.MaxCopy = maxCopy
-	}
+	o.Settle = cmp.Or(o.Settle, time.Second)
+	o.MaxBytes = cmp.Or(o.MaxBytes, maxSource)
+	o.MaxCopy = cmp.Or(o.MaxCopy, maxCopy)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

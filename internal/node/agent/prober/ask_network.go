@@ -1,6 +1,7 @@
 package prober
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,9 +114,7 @@ func newRequest(ctx context.Context, address string, probe api.HTTPGet) (*http.R
 		headers.Del("Host")
 	}
 	scheme := probe.Scheme
-	if scheme == "" {
-		scheme = "http"
-	}
+	scheme = cmp.Or(scheme, "http")
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+host+probe.Path, nil)
 	if err != nil {
 		return nil, err
