@@ -112,10 +112,8 @@ func (s DeploymentSpec) HoldsExclusively() bool {
 	if slices.ContainsFunc(s.Volumes, writable) || len(s.Devices) > 0 || s.NetworkMode == "host" {
 		return true
 	}
-	for _, port := range s.Ports {
-		if FixedHostPort(port) {
-			return true
-		}
+	if slices.ContainsFunc(s.Ports, FixedHostPort) {
+		return true
 	}
 	for _, option := range s.DockerOptions {
 		for _, flag := range []string{"-p", "--publish", "-v", "--volume", "--mount", "--network", "--net",

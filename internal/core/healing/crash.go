@@ -159,14 +159,12 @@ func (p *planner) looping(more string) {
 // person can end that, and it may be the cause. Otherwise the reason is CrashLoop, unless it is killed for lack of
 // memory.
 func (p *planner) explainLoop() (reason, message, next string) {
-	reason, message = p.loopReason(), p.crashMessage()
+	reason, message = p.exitReason(api.ReasonCrashLoop), p.crashMessage()
 	if p.Beside != nil {
 		return p.Beside.Reason, p.Beside.Message + "; " + message, p.Beside.Next
 	}
 	return reason, message, p.nextStep(reason)
 }
-
-func (p *planner) loopReason() string { return p.exitReason(api.ReasonCrashLoop) }
 
 // crashMessage names the number of starts that listings show of the pod: of its exits only the last few are kept.
 func (p *planner) crashMessage() string {

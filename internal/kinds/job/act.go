@@ -156,11 +156,11 @@ func (w *writes) write(a timetable.Action, t owner.Target) {
 	case timetable.StopAttempt:
 		w.txn.RaiseTask(w.tasks[a.Task].Desired, api.DesiredShutdown, a.Reason, w.at.Now)
 	case timetable.FinishRun:
-		w.runs.finish(a, w.at.Now)
+		w.runs.next[a.Run] = timetable.Finish(w.runs.next[a.Run], a, w.at.Now)
 	case timetable.CorrectRun:
-		w.runs.correct(a)
+		w.runs.next[a.Run] = timetable.Correct(w.runs.next[a.Run], a)
 	case timetable.PruneRun:
-		w.runs.prune(a.Run)
+		delete(w.runs.next, a.Run)
 	case timetable.RemoveTask:
 		w.txn.RaiseTask(w.tasks[a.Task].Desired, api.DesiredRemoved, a.Reason, w.at.Now)
 	case timetable.ForgetTask:

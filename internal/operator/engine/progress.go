@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"maps"
+
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 )
 
@@ -76,9 +78,7 @@ func (p Progress) with(name, value string) Progress {
 		return p
 	}
 	outputs := map[string]string{name: value}
-	for k, v := range p.Outputs {
-		outputs[k] = v
-	}
+	maps.Copy(outputs, p.Outputs)
 	p.Outputs = outputs
 	return p
 }

@@ -72,8 +72,7 @@ func (w *web) get(ctx context.Context, address string, probe api.HTTPGet) error 
 	}
 	response, err := w.client.Do(request)
 	if err != nil {
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err
 		}
 		if err = timeoutOr(ctx, err); errors.Is(err, context.DeadlineExceeded) {
