@@ -142,7 +142,8 @@ func (p *planner) finish() Plan {
 		}
 	}
 	p.plan.Events = append(transitions(p.Cluster.Status.Conditions, status.Conditions), p.plan.Events...)
-	if p.plan.Finalizer && !slices.Contains(p.Cluster.Finalizers, identity.FinalizerCluster) && p.Cluster.DeletionTimestamp != nil {
+	if p.plan.Finalizer && !slices.Contains(p.Cluster.Finalizers, identity.FinalizerCluster) &&
+		p.Cluster.DeletionTimestamp != nil {
 		p.plan.Finalizer = false // a deleting object must not get new finalizers
 	}
 	return p.plan

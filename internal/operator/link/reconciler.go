@@ -98,7 +98,8 @@ func (r *Reconciler) execute(ctx context.Context, in Input, plan Plan) error {
 		r.Connection.Want(plan.Wanted)
 		r.Connection.Heartbeat(plan.Status.Conditions, changed)
 	}
-	if !plan.Finalizer && slices.Contains(cluster.Finalizers, identity.FinalizerCluster) && cluster.DeletionTimestamp != nil {
+	if !plan.Finalizer && slices.Contains(cluster.Finalizers, identity.FinalizerCluster) &&
+		cluster.DeletionTimestamp != nil {
 		return r.end(ctx, cluster)
 	}
 	return nil
