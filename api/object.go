@@ -109,7 +109,7 @@ const (
 	// StampQuietEnv is the keyed hash of the environment that is in force without having replaced containers: config was
 	// set with restart=false. The next release carries it.
 	StampQuietEnv = "quietenv"
-	// StampTraffic says what a person let become of an ingress's requests: paused, or maintenance with a message behind
+	// StampTraffic holds what a person let become of an ingress's requests: paused, or maintenance with a message behind
 	// a colon.
 	StampTraffic = "traffic"
 	// StampSync is a nonce that grows with every `tend sync now`: the source is polled at once.

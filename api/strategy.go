@@ -9,7 +9,7 @@ import (
 // DefaultMonitor is the default of Strategy.Monitor.
 const DefaultMonitor = 5 * time.Second
 
-// Strategy says how outdated pods are replaced. Every field is optional.
+// Strategy configures how outdated pods are replaced. Every field is optional.
 type Strategy struct {
 	// Order is "stop-first" or "start-first". Default: start-first where no host port is fixed, no volume that can be
 	// written to is held, and no node that pods may be on runs plain processes.

@@ -33,7 +33,7 @@ type Calls struct {
 	wait    recovery.Group
 }
 
-// State says what became of the calls of a key, by their names.
+// State has the results of the calls of a key, by their names.
 type State struct {
 	// Going are the calls under way.
 	Going map[string]Going

@@ -57,7 +57,7 @@ type Asked[In any] struct {
 	Now    time.Time
 }
 
-// Fits says which objects have a verb.
+// Fits decides which objects have a verb.
 type Fits struct {
 	// Kind has it alone. A name without a kind is one of its, unless Any.
 	Kind api.Kind

@@ -97,7 +97,7 @@ func chore(action timetable.Action) bool {
 		action.Verb == timetable.MarkMissed
 }
 
-// newSchedule says when a schedule is due first that is new; empty if none is.
+// newSchedule returns a text with the first time at which a new schedule is due; empty if none is new.
 func (o observed) newSchedule(now time.Time) string {
 	cron := o.declared.cron
 	if cron == nil || cron.Suspend || o.deleting() || o.timeline().ScheduleHash == o.declared.scheduleHash {

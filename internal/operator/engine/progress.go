@@ -6,7 +6,7 @@ import (
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 )
 
-// State says how far an engine has got.
+// State is the progress of an engine.
 type State int
 
 // The states of an engine.
