@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"maps"
 	"time"
 )
 
@@ -74,6 +75,13 @@ type Change struct {
 
 // Deleting reports whether deletion was asked for and finalizers are still at work.
 func (m Metadata) Deleting() bool { return m.DeletedAt != nil }
+
+// CopyStamps returns a copy of the stamps, to be changed; it is never nil.
+func (m Metadata) CopyStamps() map[string]string {
+	stamps := map[string]string{}
+	maps.Copy(stamps, m.Stamps)
+	return stamps
+}
 
 // Keys of Metadata.Stamps.
 const (

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 
@@ -71,10 +70,7 @@ func stampMacro(objects []api.Object, wanted api.MacroBuild, digest string) {
 		if objects[i].Ref() != wanted.Macro {
 			continue
 		}
-		stamps := maps.Clone(objects[i].Metadata.Stamps)
-		if stamps == nil {
-			stamps = map[string]string{}
-		}
+		stamps := objects[i].Metadata.CopyStamps()
 		stamps[api.StampBuildOf+wanted.Object.String()] = digest
 		objects[i].Metadata.Stamps = stamps
 	}
