@@ -46,7 +46,7 @@ type ApplyRequest struct {
 	Set string
 }
 
-// ApplyAction says what an apply did, or would do, to an object.
+// ApplyAction names the change that an apply made, or would make, to an object.
 type ApplyAction string
 
 // What an apply does to an object.

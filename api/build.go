@@ -55,7 +55,7 @@ const (
 	LabelBuildTree  = "tend.build.tree"
 )
 
-// ImageBuild says how an image is made. It is a value: the same tree built the same way has the same ID.
+// ImageBuild is the recipe of an image. It is a value: the same tree built the same way has the same ID.
 type ImageBuild struct {
 	// ID names the image: 12 hex digits. They are those of the tree's digest where nothing else says how it is built.
 	ID string `json:"id"`

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -31,9 +32,7 @@ func ParseDevice(entry string) (Device, error) {
 	case len(parts) == 2:
 		d.Container = parts[1]
 	}
-	if d.Container == "" {
-		d.Container = d.Host
-	}
+	d.Container = cmp.Or(d.Container, d.Host)
 	if !path.IsAbs(d.Host) || !path.IsAbs(d.Container) {
 		return Device{}, fmt.Errorf("%q is not an absolute path", entry)
 	}

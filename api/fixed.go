@@ -2,7 +2,7 @@ package api
 
 import "encoding/json"
 
-// CheckFixed says which fields a change of an object sets to another value although they are fixed. phase is the
+// CheckFixed returns the fields that a change of an object sets to another value although they are fixed. phase is the
 // object's.
 func CheckFixed(old, next Object, phase string) []FieldError {
 	fixed := old.Kind.Info().fixed

@@ -57,7 +57,7 @@ func (l IngressLocation) Below() string {
 	return "/"
 }
 
-// IngressLB says how requests are spread.
+// IngressLB configures the choice of a pod for each request.
 type IngressLB struct {
 	// Policy is round_robin (default), random, least_conn or ip_hash.
 	Policy   string   `json:"policy,omitempty" hcl:"policy,optional"`

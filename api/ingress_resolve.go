@@ -12,10 +12,7 @@ func (s IngressSpec) Secure() bool {
 
 // ServiceName is Service with its default, the ingress's own name.
 func (s IngressSpec) ServiceName(own string) string {
-	if s.Service == "" {
-		return own
-	}
-	return s.Service
+	return cmp.Or(s.Service, own)
 }
 
 // PortOf is Port with its default: the container side of the workload's first port, else the port of Listen, else 80.

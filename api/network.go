@@ -1,6 +1,9 @@
 package api
 
-import "net/netip"
+import (
+	"cmp"
+	"net/netip"
+)
 
 // NetworkSpec declares the network between the containers of different nodes. There is at most one, called tend0 as the
 // network that containers join on each node.
@@ -44,18 +47,10 @@ const (
 
 // WithDefaults returns s with the defaults of what was left out.
 func (s NetworkSpec) WithDefaults() NetworkSpec {
-	if s.Driver == "" {
-		s.Driver = DriverWireGuard
-	}
-	if s.Range == "" {
-		s.Range = DefaultNetworkRange
-	}
-	if s.SubnetBits == 0 {
-		s.SubnetBits = DefaultNetworkSubnetBits
-	}
-	if s.Port == 0 {
-		s.Port = DefaultNetworkPort
-	}
+	s.Driver = cmp.Or(s.Driver, DriverWireGuard)
+	s.Range = cmp.Or(s.Range, DefaultNetworkRange)
+	s.SubnetBits = cmp.Or(s.SubnetBits, DefaultNetworkSubnetBits)
+	s.Port = cmp.Or(s.Port, DefaultNetworkPort)
 	return s
 }
 

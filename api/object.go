@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"maps"
 	"time"
 )
 
@@ -75,6 +76,13 @@ type Change struct {
 // Deleting reports whether deletion was asked for and finalizers are still at work.
 func (m Metadata) Deleting() bool { return m.DeletedAt != nil }
 
+// CopyStamps returns a copy of the stamps, to be changed; it is never nil.
+func (m Metadata) CopyStamps() map[string]string {
+	stamps := map[string]string{}
+	maps.Copy(stamps, m.Stamps)
+	return stamps
+}
+
 // Keys of Metadata.Stamps.
 const (
 	// StampRestart is a nonce that grows with every `tend restart`: slots whose task carries another one are outdated.
@@ -109,7 +117,7 @@ const (
 	// StampQuietEnv is the keyed hash of the environment that is in force without having replaced containers: config was
 	// set with restart=false. The next release carries it.
 	StampQuietEnv = "quietenv"
-	// StampTraffic says what a person let become of an ingress's requests: paused, or maintenance with a message behind
+	// StampTraffic holds what a person let become of an ingress's requests: paused, or maintenance with a message behind
 	// a colon.
 	StampTraffic = "traffic"
 	// StampSync is a nonce that grows with every `tend sync now`: the source is polled at once.

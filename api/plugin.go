@@ -40,7 +40,7 @@ const EnvController = "TEND_CONTROLLER_URL"
 // MacroPlugin is the field of a macro's spec that says where its plugin is from; plugins don't see it.
 const MacroPlugin = "plugin"
 
-// PluginSource says which plugin a macro is for: it is installed by an apply that doesn't find it.
+// PluginSource names the plugin of a macro: an apply that doesn't find it installs it.
 type PluginSource struct {
 	// Version is the required version, or latest: every apply installs the newest one again.
 	Version string `json:"version,omitempty" hcl:"version,optional"`

@@ -64,7 +64,7 @@ func References(text string) []Reference {
 	return found
 }
 
-// Check says what is wrong with the form of a reference, whatever it points at.
+// Check returns what is wrong with the form of a reference, whatever it points at.
 func (r Reference) Check() error {
 	if !strings.HasPrefix(r.Text, "${"+r.Space+".") {
 		return fmt.Errorf("%s: write ${%s.…; or $$%s for the characters themselves (in JSON one $ less)",

@@ -152,7 +152,7 @@ type ReleaseOutcome struct {
 	HelmChart    string `json:"helmChart,omitempty"`
 }
 
-// RolloutPhase says how far a rollout is.
+// RolloutPhase is the progress of a rollout.
 type RolloutPhase string
 
 // The phases of a rollout.

@@ -28,7 +28,7 @@ type HelmInstall struct {
 	Remediation *InstallRemediation `json:"remediation,omitempty" hcl:"remediation,block"`
 }
 
-// InstallRemediation says how often an installation is tried again, after what is there was uninstalled.
+// InstallRemediation configures the retries of an installation. What is there is uninstalled before each.
 type InstallRemediation struct {
 	// Retries is the number of retries; -1 is without end. Default 0.
 	Retries *int `json:"retries,omitempty" hcl:"retries,optional"`
@@ -38,7 +38,7 @@ type InstallRemediation struct {
 	RemediateLastFailure *bool `json:"remediateLastFailure,omitempty" hcl:"remediate_last_failure,optional"`
 }
 
-// HelmUpgrade says what happens when an upgrade fails.
+// HelmUpgrade configures what happens when an upgrade fails.
 type HelmUpgrade struct {
 	// Timeout is its limit. Default the release's.
 	Timeout string `json:"timeout,omitempty" hcl:"timeout,optional"`

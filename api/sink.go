@@ -89,7 +89,8 @@ type SinkShoutrrr struct {
 	URL string `json:"url" hcl:"url"`
 }
 
-// SinkMessage says what people are sent. One message is sent for a cause: an object and the reason of its failure.
+// SinkMessage is the message that people are sent. One message is sent for a cause: an object and the reason of its
+// failure.
 type SinkMessage struct {
 	// Template and Subject are text/template, see SinkMessageData. A subject is one line.
 	Template string `json:"template,omitempty" hcl:"template,optional"`

@@ -9,7 +9,7 @@ import (
 // DefaultMonitor is the default of Strategy.Monitor.
 const DefaultMonitor = 5 * time.Second
 
-// Strategy says how outdated pods are replaced. Every field is optional.
+// Strategy configures how outdated pods are replaced. Every field is optional.
 type Strategy struct {
 	// Order is "stop-first" or "start-first". Default: start-first where no host port is fixed, no volume that can be
 	// written to is held, and no node that pods may be on runs plain processes.
@@ -112,10 +112,8 @@ func (s DeploymentSpec) HoldsExclusively() bool {
 	if slices.ContainsFunc(s.Volumes, writable) || len(s.Devices) > 0 || s.NetworkMode == "host" {
 		return true
 	}
-	for _, port := range s.Ports {
-		if FixedHostPort(port) {
-			return true
-		}
+	if slices.ContainsFunc(s.Ports, FixedHostPort) {
+		return true
 	}
 	for _, option := range s.DockerOptions {
 		for _, flag := range []string{"-p", "--publish", "-v", "--volume", "--mount", "--network", "--net",

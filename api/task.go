@@ -47,7 +47,7 @@ var desiredOrder = map[DesiredState]int{"": 0, DesiredRunning: 0, DesiredShutdow
 // CanBecome reports whether a desired state may rise from d to next.
 func (d DesiredState) CanBecome(next DesiredState) bool { return desiredOrder[next] >= desiredOrder[d] }
 
-// RestartClass says what happens to a task's container when it ends.
+// RestartClass decides what happens to a task's container when it ends.
 type RestartClass string
 
 // The restart classes.
@@ -56,7 +56,7 @@ const (
 	ClassOnce RestartClass = "once" // job, cron run, release command, lab: its end is its result
 )
 
-// TaskRole says which command of a release a task runs.
+// TaskRole names the command of a release that a task runs.
 type TaskRole string
 
 // The roles.
@@ -132,7 +132,7 @@ type Task struct {
 	Trace *Trace `json:"trace,omitempty"`
 }
 
-// TaskFailure says why a task failed, in the words of its TaskStatus.
+// TaskFailure is the reason why a task failed, in the words of its TaskStatus.
 type TaskFailure struct {
 	Reason  string   `json:"reason"`
 	Message string   `json:"message"`

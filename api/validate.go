@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tend.dev/tend/api/pattern"
@@ -126,10 +127,8 @@ func (c *checker) oneOf(field, value string, allowed ...string) {
 	if value == "" {
 		return
 	}
-	for _, a := range allowed {
-		if value == a {
-			return
-		}
+	if slices.Contains(allowed, value) {
+		return
 	}
 	c.add(field, "%q is not %s", value, orList(allowed))
 }

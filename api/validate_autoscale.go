@@ -11,7 +11,7 @@ func (c *checker) autoscale(a *Autoscale) {
 	c.duration("autoscale.cooldown_down", a.CooldownDown, 0, maxWait)
 }
 
-// CheckDeclared says what is wrong with an object as one manager declares it, beside ValidateObject: what the stored
+// CheckDeclared returns what is wrong with an object as one manager declares it, beside ValidateObject: what the stored
 // object may hold because several managers set it, and one alone may not.
 func CheckDeclared(o Object) []FieldError {
 	if o.Kind != KindDeployment {

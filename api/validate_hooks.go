@@ -82,8 +82,8 @@ func (c *checker) webhooks(field string, hooks []Webhook) {
 func (c *checker) webhookURL(field, address string) {
 	references := References(address)
 	whole := len(references) > 0 && references[0].Start == 0 && !references[0].Escaped
-	for i := len(references) - 1; i >= 0; i-- {
-		address = address[:references[i].Start] + "1" + address[references[i].End:] // fits a host, a port and a path
+	for _, reference := range slices.Backward(references) {
+		address = address[:reference.Start] + "1" + address[reference.End:] // fits a host, a port and a path
 	}
 	if whole { // what it begins with is known when the call is made
 		return

@@ -47,7 +47,7 @@ var (
 	sinkText  = block{pattern.Lazy(`\.(url|user|password|topic|token)$|^http\.(headers[.[]|secrets\[)`), sinkWords}
 )
 
-// withinBlock says where in a block a reference of a space may stand.
+// withinBlock lists the places in a block where a reference of a space may stand.
 var withinBlock = map[string]map[string]block{
 	SpaceAsset: {
 		"inits":     {pattern.Lazy(`^inits\[\d+\]\.(command|docker_options)\[`), commands},

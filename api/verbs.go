@@ -11,7 +11,7 @@ type ListResult[T any] struct {
 	Revision int64 `json:"revision"`
 }
 
-// WatchEventType says what a watch saw.
+// WatchEventType names a change that a watch saw.
 type WatchEventType string
 
 // The events of a watch.
@@ -200,7 +200,7 @@ const (
 	NodeWorker   = "worker"
 )
 
-// NodeDownResult says what became of the pods of a node that is off.
+// NodeDownResult lists what became of the pods of a node that is off.
 type NodeDownResult struct {
 	Node string `json:"node"`
 	// Pods lists the pods that count as ended and are replaced.
@@ -231,7 +231,7 @@ type Version struct {
 	API string `json:"api"`
 }
 
-// UnknownContainers says what becomes of containers of the cluster that the store doesn't know.
+// UnknownContainers decides what becomes of containers of the cluster that the store doesn't know.
 type UnknownContainers string
 
 // What may become of them: nothing, and they stay quarantined, or they are stopped and removed without their volumes.
@@ -240,7 +240,7 @@ const (
 	UnknownStop UnknownContainers = "stop"
 )
 
-// ResumeResult says what a resume did with the containers whose tasks the store didn't know, by their names.
+// ResumeResult lists what a resume did with the containers whose tasks the store didn't know, by their names.
 type ResumeResult struct {
 	// Adopted took the places of pods of the store.
 	Adopted []string `json:"adopted,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -161,9 +162,7 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 		return nil, fmt.Errorf("call %s: %w", r.path, err)
 	}
 	call.ContentLength = size
-	for name, values := range r.header {
-		call.Header[name] = values
-	}
+	maps.Copy(call.Header, r.header)
 	if r.contentType != "" {
 		call.Header.Set("Content-Type", r.contentType)
 	}
@@ -212,8 +211,7 @@ func (c *Client) failure(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	var ssh *SSHError
-	if errors.As(err, &ssh) {
+	if ssh, ok := errors.AsType[*SSHError](err); ok {
 		return &UnreachableError{Server: c.server, Err: ssh}
 	}
 	var dial *net.OpError
@@ -223,8 +221,7 @@ func (c *Client) failure(ctx context.Context, err error) error {
 	if fault := certificateFault(c.server, err); fault != nil {
 		return fault
 	}
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
 	return &UnreachableError{Server: c.server, Err: err, Sent: true}

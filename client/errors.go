@@ -24,8 +24,7 @@ func (e *UnreachableError) Error() string {
 	if e.Denied() {
 		return fmt.Sprintf("no permission to reach %s: %v\n  the socket belongs to another user: use sudo, or --server http://127.0.0.1:8686 with its token (TEND_TOKEN)", e.Server, e.Err)
 	}
-	var ssh *SSHError
-	if errors.As(e.Err, &ssh) {
+	if ssh, ok := errors.AsType[*SSHError](e.Err); ok {
 		return fmt.Sprintf("no server answers at %s: %v\n  `ssh HOST tend version` has to work without a question first",
 			e.Server, ssh)
 	}
@@ -46,8 +45,7 @@ func (e *UnreachableError) Unwrap() error { return e.Err }
 
 // StatusOf returns the HTTP status of a server's problem, or 0 for any other error.
 func StatusOf(err error) int {
-	var problem *api.Problem
-	if errors.As(err, &problem) {
+	if problem, ok := errors.AsType[*api.Problem](err); ok {
 		return problem.Status
 	}
 	return 0

@@ -61,7 +61,7 @@ type Pod struct {
 	Ready bool `json:"ready,omitempty"`
 }
 
-// Certificate says where the certificate of a host comes from. It may hold a key in plain text.
+// Certificate is the source of a host's certificate. It may hold a key in plain text.
 type Certificate struct {
 	// Host is a lower-case DNS name, or *.example.org.
 	Host string `json:"host"`

@@ -141,7 +141,7 @@ func (p *composeProject) add(s composeService, depends *api.DependsOn) {
 	p.services = append(p.services, s)
 }
 
-// keptOf says what of a service's containers stays as it is.
+// keptOf lists what of a service's containers stays as it is.
 func keptOf(of docker.ComposeContainer, spec api.DeploymentSpec) (out []string) {
 	for _, mount := range of.Mounts {
 		name := mount.Volume

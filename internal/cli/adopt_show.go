@@ -88,7 +88,7 @@ func nothingLeft(p *composeProject, goal takeover.Goal) string {
 	return "Tend runs " + p.name + " already; next: " + p.command("--finish") + ", or --undo"
 }
 
-// question says what is about to happen.
+// question describes what is about to happen.
 func question(p *composeProject, goal takeover.Goal, services []takeover.Service) string {
 	switch goal {
 	case takeover.Undo:

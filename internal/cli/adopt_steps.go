@@ -184,8 +184,7 @@ func (t *takingOver) giveBack(
 		text += fmt.Sprintf("\n%s runs in Compose again", join(unit))
 	}
 	code := exitError
-	var status *exitStatus
-	if errors.As(cause, &status) {
+	if status, ok := errors.AsType[*exitStatus](cause); ok {
 		code = status.code
 	}
 	return &exitStatus{code: code, text: text +

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -26,8 +27,5 @@ func age(since, now time.Time) string {
 
 // dash returns the text, or a dash for an empty cell.
 func dash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
+	return cmp.Or(text, "-")
 }

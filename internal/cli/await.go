@@ -126,8 +126,7 @@ func (w *watched) next(ctx context.Context, show progress) error {
 
 // transient reports whether the server did not answer properly: it may be restarting.
 func transient(err error) bool {
-	var gone *client.UnreachableError
-	if errors.As(err, &gone) {
+	if gone, ok := errors.AsType[*client.UnreachableError](err); ok {
 		return !gone.Denied()
 	}
 	return errors.Is(err, io.ErrUnexpectedEOF) || client.StatusOf(err) >= 500

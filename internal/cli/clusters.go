@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -121,9 +122,7 @@ var clusterTable = table{
 			registered = age(status.RegisteredAt, now)
 		}
 		state := status.Phase
-		if state == "" {
-			state = "New"
-		}
+		state = cmp.Or(state, "New")
 		return []string{state, heard, age(object.Metadata.CreatedAt, now)}, []string{registered, operator, message}
 	},
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,22 +32,15 @@ func (a *app) completeNodes(cmd *cobra.Command, args []string, text string) ([]s
 
 // completeMoreNodes offers the nodes that are not named yet.
 func (a *app) completeMoreNodes(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	const none = cobra.ShellCompDirectiveNoFileComp
-	c, err := a.dial()
-	if err != nil {
-		return nil, none
-	}
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
-	defer cancel()
-	nodes, _ := c.Nodes(ctx)
-	var names []string
-	for _, node := range nodes.Items {
-		if !slices.Contains(args, node.ID) {
-			names = append(names, node.ID)
+	return a.ask(cmd, func(ctx context.Context, c *client.Client) (names []string) {
+		nodes, _ := c.Nodes(ctx)
+		for _, node := range nodes.Items {
+			if !slices.Contains(args, node.ID) {
+				names = append(names, node.ID)
+			}
 		}
-	}
-	return names, none
+		return names
+	}), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeGet offers the words of `tend get`.
@@ -73,31 +65,18 @@ func (a *app) complete(cmd *cobra.Command, args []string, withPods bool) ([]stri
 			return nil, none // the address is complete
 		}
 	}
-	c, err := a.dial()
-	if err != nil {
-		return nil, none
-	}
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
-	defer cancel()
-	var names []string
-	for _, kind := range api.KindsThat(api.Kind.Stored) {
-		list, err := c.Objects(ctx, kind, client.ObjectFilter{})
-		if err != nil {
-			return nil, none
+	return a.ask(cmd, func(ctx context.Context, c *client.Client) (names []string) {
+		for _, ref := range objectsThere(ctx, c) {
+			names = append(names, shortName(ref))
 		}
-		for _, object := range list.Items {
-			names = append(names, shortName(object.Ref()))
-		}
-	}
-	if withPods {
-		if pods, err := c.Pods(ctx, client.PodFilter{}); err == nil {
+		if withPods {
+			pods, _ := c.Pods(ctx, client.PodFilter{})
 			for _, pod := range pods.Items {
 				names = append(names, pod.Name)
 			}
 		}
-	}
-	return once(names), none
+		return once(names)
+	}), none
 }
 
 // once returns the names in their order, each once: an ingress often has the name of what it leads to.
@@ -112,35 +91,25 @@ func once(names []string) []string {
 
 // completeInits offers the init containers of the named object or pod; without a name, those of all.
 func (a *app) completeInits(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	const none = cobra.ShellCompDirectiveNoFileComp
-	c, err := a.dial()
-	if err != nil {
-		return nil, none
-	}
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
-	defer cancel()
-	names := map[string]bool{}
-	for _, kind := range api.KindsThat(api.Kind.Stored) {
-		if !kind.HasSlots() {
-			continue
-		}
-		list, err := c.Objects(ctx, kind, client.ObjectFilter{})
-		if err != nil {
-			return nil, none
-		}
-		for _, object := range list.Items {
-			if len(args) > 0 && !speaksOf(args[len(args)-1], object.Ref()) {
-				continue
+	return a.ask(cmd, func(ctx context.Context, c *client.Client) []string {
+		names := map[string]bool{}
+		for _, kind := range api.KindsThat(api.Kind.HasSlots) {
+			list, err := c.Objects(ctx, kind, client.ObjectFilter{})
+			if err != nil {
+				return nil
 			}
-			if spec, err := api.DecodeWorkload(object.Kind, object.Spec); err == nil {
+			for _, object := range list.Items {
+				if len(args) > 0 && !speaksOf(args[len(args)-1], object.Ref()) {
+					continue
+				}
+				spec, _ := api.DecodeWorkload(object.Kind, object.Spec)
 				for _, init := range spec.Inits {
 					names[init.Name] = true
 				}
 			}
 		}
-	}
-	return slices.Sorted(maps.Keys(names)), none
+		return slices.Sorted(maps.Keys(names))
+	}), cobra.ShellCompDirectiveNoFileComp
 }
 
 // speaksOf reports whether an address on the command line names an object, or a pod of it.

@@ -74,7 +74,7 @@ func (a *app) changeBucket(
 	return a.await(ctx, c, waits, w.timeout)
 }
 
-// changedText says what happened to each key.
+// changedText lists what happened to each key.
 func changedText(b bucket, result api.ConfigResult, quiet bool) string {
 	text := ""
 	for _, group := range []struct {

@@ -38,7 +38,7 @@ func deliveryEvent(d api.Delivery) string {
 	return d.Tokens["release_id"] + " " + d.Tokens["status"]
 }
 
-// commandsOf says how the commands of a release ended: "pre succeeded, command failed (exit 3)".
+// commandsOf describes how the commands of a release ended: "pre succeeded, command failed (exit 3)".
 func commandsOf(r api.ReleaseInfo) string {
 	var out []string
 	for _, run := range r.Runs {

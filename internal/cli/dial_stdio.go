@@ -31,8 +31,7 @@ func (a *app) dialStdioCommand() *cobra.Command {
 					c.Server())
 			}
 			conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
-			var failed *net.OpError
-			if errors.As(err, &failed) {
+			if failed, ok := errors.AsType[*net.OpError](err); ok {
 				return &client.UnreachableError{Server: c.Server(), Err: failed.Err}
 			}
 			if err != nil {

@@ -165,7 +165,7 @@ func (a *app) printChanges(p paint, object api.ObjectResult) {
 	}
 }
 
-// printUnmet says why an object isn't as declared, in the words of its condition.
+// printUnmet prints why an object isn't as declared, in the words of its condition.
 func (a *app) printUnmet(p paint, c *api.Condition) {
 	if c == nil {
 		return

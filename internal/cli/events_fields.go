@@ -34,7 +34,7 @@ var recorded = map[string]string{
 	"restoredAt": "the schedule was followed", "restoredOver": "the schedule was followed", "rollout": "the rollout goes on",
 }
 
-// statusFields says which fields of a status changed, in words.
+// statusFields describes the fields of a status that changed.
 func statusFields(d api.EventData) string {
 	const shown = 4
 	var parts []string

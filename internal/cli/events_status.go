@@ -45,7 +45,7 @@ func onlyCounts(e api.Event) bool {
 	return actionOf(e, d) == api.EventStatusUpdated && len(d.Conditions) == 0 && d.OldRelease == "" && !entersPhase(d)
 }
 
-// rolloutText says how far a rollout is, a run or a lab.
+// rolloutText describes the progress of a rollout, a run or a lab.
 func rolloutText(d api.EventData) string {
 	phase := phaseInWords(d.Phase)
 	if !d.Kind.HasSlots() {
@@ -65,7 +65,7 @@ func rolloutText(d api.EventData) string {
 	return "rollout " + phase
 }
 
-// healingText says what became of pods that nobody asked to change; empty where a rollout says it.
+// healingText describes what became of pods that nobody asked to change; empty where a rollout says it.
 func healingText(d api.EventData) string {
 	switch {
 	case !d.Healing:

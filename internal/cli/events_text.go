@@ -98,7 +98,7 @@ func specField(path string) string {
 	return strings.TrimPrefix(path, "spec.")
 }
 
-// nodeText says what a node reports of itself.
+// nodeText describes what a node reports of itself.
 func nodeText(d api.EventData) string {
 	var parts []string
 	for _, c := range d.Changes {
@@ -130,8 +130,6 @@ func eventBy(d api.EventData) string {
 		return ""
 	}
 	who := api.ActorName(d.Actor)
-	if who == "" {
-		who = d.Manager
-	}
+	who = cmp.Or(who, d.Manager)
 	return strings.TrimSpace(d.Verb + " " + who)
 }

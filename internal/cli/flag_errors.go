@@ -69,7 +69,7 @@ var wantedValues = map[string]string{"int": "a whole number", "bool": "true or f
 // negative finds a negative number that was taken for flags.
 var negative = pattern.Lazy(`^unknown shorthand flag: '\d' in (-\d\S*)$`)
 
-// negativeArguments says why the last argument of a command can't be negative, by the argument's name.
+// negativeArguments are the reasons why the last argument of a command can't be negative, by the argument's name.
 var negativeArguments = map[string]string{
 	"REPLICAS": "the number of replicas can't be negative: want 0 or more",
 	"ORDINAL":  "an ordinal can't be negative: that of the first pod is 0",

@@ -90,7 +90,7 @@ var workloadTable = table{
 	},
 }
 
-// replicasText says how many pods are ready, and of how many that is not known: their node is silent.
+// replicasText returns how many pods are ready, and of how many that is not known: their node is silent.
 func replicasText(status api.WorkloadStatus) string {
 	text := fmt.Sprintf("%d/%d", min(status.Ready, status.Replicas), status.Replicas)
 	if status.Unknown > 0 {

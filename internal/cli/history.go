@@ -159,7 +159,7 @@ func (l *listing) add(at time.Time, by, change, release, outcome string, generat
 	l.wideRows = append(l.wideRows, []string{fmt.Sprint(generation)})
 }
 
-// fates says what became of a change that has no outcome.
+// fates are the words for what became of a change that has no outcome.
 var fates = map[change.Fate]string{
 	change.FateUnderWay: "under way", change.FateSuperseded: "superseded by the next change",
 	change.FateJoined: "went on with the next change",
@@ -168,7 +168,7 @@ var fates = map[change.Fate]string{
 	change.FateDeleted: "deleted before it was done",
 }
 
-// changeText says what was changed.
+// changeText describes what was changed.
 func changeText(c change.Chapter) string {
 	if c.Type == "" {
 		return "(before the log begins)"
@@ -190,7 +190,7 @@ func changeText(c change.Chapter) string {
 // isOver reports whether it is the end of a lab, which comes whenever it comes.
 func isOver(o change.Outcome) bool { return api.LabPhase(o.Phase).Ended() }
 
-// outcomeText says how it ended, and how long that took since a change.
+// outcomeText describes how it ended, and how long that took since a change.
 func outcomeText(o change.Outcome, since time.Time) string {
 	took := ""
 	switch lasted := o.At.Sub(since).Round(100 * time.Millisecond); {

@@ -43,7 +43,7 @@ func describeIngress(w plain, object api.Object, now time.Time) {
 	}
 }
 
-// expiry says when a certificate expires, and whether it is renewed automatically.
+// expiry returns when a certificate expires, and whether it is renewed automatically.
 func expiry(object api.Object, end, now time.Time) string {
 	at := end.UTC().Format(time.RFC3339)
 	if !end.After(now) {

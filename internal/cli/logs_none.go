@@ -48,7 +48,7 @@ func noOutputOfPod(pod string, filtered bool) string {
 	return fmt.Sprintf("%s has written nothing", pod)
 }
 
-// noOutput says why an object has no output, and what to ask instead. ran is false if it is a job that never ran. It
+// noOutput returns why an object has no output, and what to ask instead. ran is false if it is a job that never ran. It
 // returns nothing of what runs in a Kubernetes cluster: the operator's own notes say it.
 func noOutput(object api.Object, ran, filtered bool) string {
 	ref := object.Ref()

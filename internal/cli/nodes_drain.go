@@ -117,7 +117,7 @@ func stayingOf(ctx context.Context, c *client.Client, owner api.Ref) []api.Stayi
 	return status.Staying
 }
 
-// drained says how a node is that is to have no pods.
+// drained describes a node that is to have no pods.
 func drained(ctx context.Context, c *client.Client, node string) (string, error) {
 	nodes, err := c.Nodes(ctx)
 	if err != nil {

@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 
@@ -70,10 +70,7 @@ func stampMacro(objects []api.Object, wanted api.MacroBuild, digest string) {
 		if objects[i].Ref() != wanted.Macro {
 			continue
 		}
-		stamps := maps.Clone(objects[i].Metadata.Stamps)
-		if stamps == nil {
-			stamps = map[string]string{}
-		}
+		stamps := objects[i].Metadata.CopyStamps()
 		stamps[api.StampBuildOf+wanted.Object.String()] = digest
 		objects[i].Metadata.Stamps = stamps
 	}
@@ -96,9 +93,7 @@ func sourceOf(wanted api.MacroBuild, loaded manifest.Result) (manifest.Source, e
 		base = filepath.Dir(origin.File)
 	}
 	folder := wanted.Build.Context
-	if folder == "" {
-		folder = "."
-	}
+	folder = cmp.Or(folder, ".")
 	if !below(base, folder) && !namesContext(macro.Spec, folder) {
 		return manifest.Source{}, fmt.Errorf("%s: its plugin builds %s from %s, which is outside of the manifest's folder\n"+
 			"  write build { context = %q } into the macro if you want it sent", wanted.Macro, wanted.Object, folder, folder)

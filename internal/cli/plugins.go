@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -59,10 +60,7 @@ func (a *app) listPlugins(ctx context.Context, c *client.Client, _ []string) err
 }
 
 func dashed(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
+	return cmp.Or(text, "-")
 }
 
 func (a *app) installPluginCommand() *cobra.Command {
@@ -156,9 +154,7 @@ func (a *app) updatePlugin(ctx context.Context, c *client.Client, p api.Plugin, 
 		fmt.Fprintf(a.err, "%s passed over: nothing says where it came from\n", p.Name)
 		return nil
 	}
-	if version == "" {
-		version = p.Pinned
-	}
+	version = cmp.Or(version, p.Pinned)
 	return a.installPlugin(ctx, c, api.PluginInstall{Name: p.Name, Version: version})
 }
 

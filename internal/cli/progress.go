@@ -137,7 +137,7 @@ type printed struct {
 	stage int
 }
 
-// stageOf says how far a pod is in its life. None goes back.
+// stageOf returns how far a pod is in its life. None goes back.
 func stageOf(pod api.Pod) int {
 	switch {
 	case pod.State.Terminal():

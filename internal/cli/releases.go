@@ -133,7 +133,8 @@ func briefReleases(l listing) listing {
 	return l
 }
 
-// releaseState says where a release stands among all of its object. While the newest fails, an earlier one may serve.
+// releaseState returns the state of a release among all of its object. While the newest fails, an earlier one may
+// serve.
 func releaseState(r api.ReleaseInfo, all []api.ReleaseInfo) string {
 	failing := slices.ContainsFunc(all, func(o api.ReleaseInfo) bool { return o.Current && o.Failed != "" })
 	serving := slices.ContainsFunc(all, func(o api.ReleaseInfo) bool { return !o.Current && o.Good && o.Pods > 0 })
@@ -155,8 +156,8 @@ func releaseState(r api.ReleaseInfo, all []api.ReleaseInfo) string {
 	return dash(strings.Join(words, ", "))
 }
 
-// releaseChanged says how a release differs from the one before: which release it returns to, or the changed fields,
-// shortened to leave room for the other columns. JSON has them all.
+// releaseChanged describes how a release differs from the one before: which release it returns to, or the changed
+// fields, shortened to leave room for the other columns. JSON has them all.
 func releaseChanged(r api.ReleaseInfo) string {
 	const shown = 3
 	switch {

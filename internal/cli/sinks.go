@@ -87,7 +87,7 @@ var sinkTable = table{
 	},
 }
 
-// lastError says what failed last, and how long ago.
+// lastError returns what failed last, and how long ago.
 func lastError(p api.SinkProgress, now time.Time) string {
 	if p.LastError == "" || p.LastErrorAt.IsZero() {
 		return printable(p.LastError, "")

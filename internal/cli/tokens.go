@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -122,9 +123,7 @@ func accessListing(tokens []api.AccessTokenInfo, now time.Time) listing {
 			state = "valid for " + left.Round(time.Second).String()
 		}
 		scopes := strings.Join(t.Scopes, ",")
-		if scopes == "" {
-			scopes = "all"
-		}
+		scopes = cmp.Or(scopes, "all")
 		l.names = append(l.names, t.Name)
 		l.rows = append(l.rows, []string{t.Name, string(t.Role), scopes, state, dash(t.MadeBy)})
 		l.wideRows = append(l.wideRows, []string{t.MadeAt.Format(time.RFC3339), t.ExpiresAt.Format(time.RFC3339)})

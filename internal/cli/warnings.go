@@ -46,8 +46,8 @@ func words(refs []api.Ref) (text string) {
 	return text
 }
 
-// noteLeft says what the same files applied before and no longer hold: a renamed object runs on under its old name. Of
-// stdin nothing says which objects are of one project.
+// noteLeft prints what the same files applied before and no longer hold: a renamed object runs on under its old name.
+// Of stdin nothing says which objects are of one project.
 func (a *app) noteLeft(result api.ApplyResult, from sources, args []string) {
 	if from.prunable(args) != nil {
 		return

@@ -26,7 +26,7 @@ type quiet struct {
 	from, until time.Time
 }
 
-// Verdict tells whether a key needs a reconcile now, and when that may change without a write; zero means never.
+// Verdict has two answers: if a key needs a reconcile now, and when that may change without a write; zero means never.
 type Verdict struct {
 	Dirty bool
 	Until time.Time

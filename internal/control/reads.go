@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -45,10 +46,7 @@ func Named(prefix string, concerns func(name string) []api.Ref) Input {
 
 // Changed returns a record as it is after a change, or as it was before if it was deleted.
 func Changed(change view.Change) any {
-	if change.New == nil {
-		return change.Old
-	}
-	return change.New
+	return cmp.Or(change.New, change.Old)
 }
 
 // Refs returns all objects of a kind.

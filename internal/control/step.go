@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"log/slog"
 	"reflect"
 	"time"
@@ -52,9 +53,7 @@ func (s *Step) complete(o Observation, isObject bool) error {
 	if s.Txn == nil {
 		s.Txn = records.NewTxn(string(o.Ref.Kind) + ".status")
 	}
-	if s.Guard == "" {
-		s.Guard = key
-	}
+	s.Guard = cmp.Or(s.Guard, key)
 	if s.Status != nil {
 		stored, _ := o.Get(key)
 		changed, err := statusDiffers(stored.Value, s.Status)

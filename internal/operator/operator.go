@@ -105,9 +105,7 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	}
 	yes := true // a reconcile sees the writes of earlier ones
 	config = rest.CopyConfig(config)
-	if config.UserAgent == "" {
-		config.UserAgent = identity.FieldManager
-	}
+	config.UserAgent = cmp.Or(config.UserAgent, identity.FieldManager)
 	made, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
 		Logger:                        logr.FromSlogHandler(opts.Logger.Handler()),
@@ -172,14 +170,11 @@ func addControllers(made manager.Manager, opts Options) error {
 		return fmt.Errorf("make the client that reads logs: %w", err)
 	}
 	logs := &podlog.Reader{Live: made.GetAPIReader(), Open: podlog.Through(set)}
-	if err := link.Add(made, link.Options{
+	return link.Add(made, link.Options{
 		Namespace: opts.Namespace, Secret: opts.CredentialsSecret, Disabled: opts.NoAgent, Managed: namespacesOf,
 		Wait: opts.PollWait, Version: opts.Version, Logger: opts.Logger,
 		Metrics: measured, Query: logs.Answer,
-	}); err != nil {
-		return err
-	}
-	return nil
+	})
 }
 
 // caching returns the options of the cache. Objects of other controllers have no Go types here. The cache drops managed

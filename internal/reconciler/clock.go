@@ -22,8 +22,6 @@ type clock struct {
 	added  time.Duration
 }
 
-func newClock() clock { return newClockFrom(systemTime()) }
-
 func newClockFrom(read func() (wall, mono time.Duration)) clock {
 	wall, mono := read()
 	return clock{read: read, parted: wall - mono}

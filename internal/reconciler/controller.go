@@ -47,7 +47,7 @@ func New(o Options) *Controller {
 		queue:   workqueue.NewTyped[Key](),
 		ready:   make(chan struct{}),
 		sweep:   newSweep(o.Name, o.FullResync),
-		clock:   newClock(),
+		clock:   newClockFrom(systemTime()),
 		records: map[Key]*record{},
 		timers:  newTimers(),
 		parking: newParking(),

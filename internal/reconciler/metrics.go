@@ -103,8 +103,7 @@ func (m *meter) observe(out outcome) {
 	default:
 		result = resultSuccessful
 	}
-	var panicked *recovery.PanicError
-	if errors.As(out.err, &panicked) {
+	if _, ok := errors.AsType[*recovery.PanicError](out.err); ok {
 		m.panics.Inc()
 	}
 	m.duration[result].Observe(out.took.Seconds())

@@ -66,8 +66,7 @@ func (s *Server) keepBlob(digest string, r *http.Request, body io.Reader) error 
 			Next: "send gzip, or none"}
 	}
 	err := s.putCounted(r.Context(), digest, body)
-	var hostile *tree.HostileError
-	if errors.As(err, &hostile) {
+	if hostile, ok := errors.AsType[*tree.HostileError](err); ok {
 		return &api.Problem{Status: http.StatusRequestEntityTooLarge, Detail: hostile.Error(),
 			Next: "send it without Content-Encoding, and smaller"}
 	}

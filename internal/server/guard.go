@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -60,9 +61,7 @@ func (s *Server) guard(on listenerKind, next http.Handler) http.Handler {
 // refuseToken answers a request without a valid token. Other machines get the answer late, so that nobody can try many
 // tokens.
 func (s *Server) refuseToken(on listenerKind, w http.ResponseWriter, r *http.Request, fault *api.Problem) {
-	if fault == nil {
-		fault = errWrongToken
-	}
+	fault = cmp.Or(fault, errWrongToken)
 	if fault == errOwnTokenAway {
 		s.ownTokenAway(r)
 	} else {

@@ -40,8 +40,7 @@ func problemOfHuma(status int, message string, errs []error) shownProblem {
 		if err == nil {
 			continue
 		}
-		var broken *bodyError
-		if errors.As(err, &broken) {
+		if broken, ok := errors.AsType[*bodyError](err); ok {
 			return shownProblem{problemOf(broken)}
 		}
 		fault := api.FieldError{Detail: err.Error()}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -45,12 +46,8 @@ func checkJoin(asked api.JoinTokenRequest) (api.JoinTokenRequest, time.Duration,
 			return asked, 0, badRequest("give a duration such as 30m", "ttl is %s: from 1s to 24h", clip(asked.TTL))
 		}
 	}
-	if asked.Role == "" {
-		asked.Role = api.JoinAsNode
-	}
-	if asked.Uses == 0 {
-		asked.Uses = 1
-	}
+	asked.Role = cmp.Or(asked.Role, api.JoinAsNode)
+	asked.Uses = cmp.Or(asked.Uses, 1)
 	switch {
 	case asked.Role != api.JoinAsNode && asked.Role != api.JoinAsIngress && asked.Role != api.JoinAsServer:
 		return asked, 0, badRequest("give node, ingress or server", "there is no role %q", clip(asked.Role))

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -36,9 +37,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 }
 
 func (m *metrics) observe(route string, status int, took time.Duration) {
-	if route == "" {
-		route = "none"
-	}
+	route = cmp.Or(route, "none")
 	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
 	m.duration.WithLabelValues(route).Observe(took.Seconds())
 }

@@ -137,9 +137,7 @@ func observe(pod *api.Pod, status *api.TaskStatus) {
 	pod.ExitCode, pod.OOMKilled, pod.Exits, pod.LastLog = status.ExitCode, status.OOMKilled, status.Exits, status.LastLog
 	pod.PID, pod.Probes, pod.LivenessRestarts = status.PID, status.Probes, status.LivenessRestarts
 	pod.StartedAt, pod.ReadyAt, pod.Message, pod.Next = status.StartedAt, status.ReadyAt, status.Message, status.Next
-	if pod.ImageID == "" {
-		pod.ImageID = status.ImageID
-	}
+	pod.ImageID = cmp.Or(pod.ImageID, status.ImageID)
 	if status.Reason != "" {
 		pod.Reason = status.Reason
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,9 +123,7 @@ func problemOf(err error) *api.Problem {
 			}
 		}
 	}
-	if problem.Status == 0 {
-		problem.Status = http.StatusBadRequest
-	}
+	problem.Status = cmp.Or(problem.Status, http.StatusBadRequest)
 	if problem.Title == "" {
 		problem.Title = http.StatusText(problem.Status)
 	}

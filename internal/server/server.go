@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -169,9 +170,7 @@ func New(opts Options) *Server {
 	if opts.Nodes == nil {
 		opts.Nodes = &nodeapi.Fleet{}
 	}
-	if opts.MaxBlob == 0 {
-		opts.MaxBlob = api.MaxAssetBytes
-	}
+	opts.MaxBlob = cmp.Or(opts.MaxBlob, api.MaxAssetBytes)
 	if opts.Full == nil {
 		opts.Full = func() string { return "" }
 	}
@@ -194,9 +193,7 @@ func New(opts Options) *Server {
 	if opts.Heartbeat <= 0 {
 		opts.Heartbeat = 15 * time.Second
 	}
-	if opts.MaxUploads == 0 {
-		opts.MaxUploads = maxUploads
-	}
+	opts.MaxUploads = cmp.Or(opts.MaxUploads, maxUploads)
 	if opts.MaxStreams <= 0 {
 		opts.MaxStreams = 1000
 	}

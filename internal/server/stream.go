@@ -47,8 +47,7 @@ func (s *Server) openStream(r *http.Request, kind string) (context.Context, func
 
 // endOf returns the reason why the server ends a request, a shutdown or the end of the request's token, or nil.
 func endOf(ctx context.Context) error {
-	var problem *api.Problem
-	if errors.As(context.Cause(ctx), &problem) {
+	if problem, ok := errors.AsType[*api.Problem](context.Cause(ctx)); ok {
 		return problem
 	}
 	return nil

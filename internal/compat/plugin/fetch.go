@@ -87,8 +87,7 @@ func download(ctx context.Context, from source, into string) error {
 		return badSource(from.text, "correct the URL", "%s", err)
 	}
 	response, err := http.DefaultClient.Do(request)
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err // without the URL, since it may hold a token
 	}
 	if err != nil {

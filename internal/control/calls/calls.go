@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"math"
@@ -32,7 +33,7 @@ type Calls struct {
 	wait    recovery.Group
 }
 
-// State says what became of the calls of a key, by their names.
+// State has the results of the calls of a key, by their names.
 type State struct {
 	// Going are the calls under way.
 	Going map[string]Going
@@ -133,9 +134,7 @@ func (c *Calls) Begin(call Work) bool {
 		return false
 	}
 	limit := call.Limit
-	if limit == 0 {
-		limit = math.MaxInt64
-	}
+	limit = cmp.Or(limit, math.MaxInt64)
 	ctx, cancel := context.WithTimeout(c.ctx, limit)
 	c.keys[call.Key] = s
 	s.Going[call.Name] = Going{Lasts: call.Limit == 0, cancel: cancel}

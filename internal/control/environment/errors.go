@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/core/env"
 )
 
-// Error says why an object has no environment. Running pods are not affected; the next change of what is missing causes
-// the next attempt.
+// Error is the reason why an object has no environment. Running pods are not affected; the next change of what is
+// missing causes the next attempt.
 type Error struct {
 	Reason string
 	Cause  error

@@ -2,6 +2,7 @@ package environment
 
 import (
 	"fmt"
+	"slices"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
@@ -21,8 +22,8 @@ func (e *Environments) Spaces(s records.Snapshot, ref api.Ref, envFrom []string)
 // configured returns the value of a ${config.…}. If several buckets have it, the last one wins.
 func (e *Environments) configured(s records.Snapshot, ref api.Ref, envFrom []string, r api.Reference) (string, error) {
 	buckets, key := env.OfReference(ref, envFrom, r)
-	for i := len(buckets) - 1; i >= 0; i-- {
-		record, found := s.Get(prefixOf(buckets[i]) + key)
+	for _, bucket := range slices.Backward(buckets) {
+		record, found := s.Get(prefixOf(bucket) + key)
 		if !found {
 			continue
 		}

@@ -2,6 +2,7 @@ package syncer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -251,10 +252,7 @@ func (r *repository) shown(text string) string {
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}
-	if text == "" {
-		return "it failed without a word"
-	}
-	return text
+	return cmp.Or(text, "it failed without a word")
 }
 
 // redirected matches git's words about a redirect that it doesn't follow.

@@ -251,8 +251,7 @@ func (s *Syncer) unpack(ctx context.Context, f *fetched, name, folder string) er
 func (s *Syncer) untar(ctx context.Context, archive io.Reader, folder string) error {
 	err := tree.Unpack(ctx, io.LimitReader(archive, 4*s.MaxBytes), folder,
 		tree.Limits{Bytes: s.MaxBytes, Entries: maxFiles})
-	var hostile *tree.HostileError
-	if errors.As(err, &hostile) {
+	if _, ok := errors.AsType[*tree.HostileError](err); ok {
 		return source.NewFault(api.ReasonNotAllowed,
 			"take the entry out of the source; nothing of the revision was applied", "%s", err)
 	}
@@ -261,8 +260,7 @@ func (s *Syncer) untar(ctx context.Context, archive io.Reader, folder string) er
 
 // plain removes the URL, which may hold a secret, from an error that quotes it.
 func plain(err error) error {
-	var quoted *url.Error
-	if errors.As(err, &quoted) {
+	if quoted, ok := errors.AsType[*url.Error](err); ok {
 		return quoted.Err
 	}
 	return err

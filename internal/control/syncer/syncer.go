@@ -1,6 +1,7 @@
 package syncer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,9 +91,7 @@ func (f *fetched) tree() string { return filepath.Join(f.folder, "tree") }
 
 // New returns a Syncer. It creates its folder when it first fetches.
 func New(o Options) *Syncer {
-	if o.Git == "" {
-		o.Git = "git"
-	}
+	o.Git = cmp.Or(o.Git, "git")
 	if o.Environ == nil {
 		o.Environ = os.Environ
 	}
@@ -105,15 +104,9 @@ func New(o Options) *Syncer {
 	if o.Stored == nil {
 		o.Stored = func(api.Ref) *api.Object { return nil }
 	}
-	if o.Settle == 0 {
-		o.Settle = time.Second
-	}
-	if o.MaxBytes == 0 {
-		o.MaxBytes = maxSource
-	}
-	if o.MaxCopy == 0 {
-		o.MaxCopy = maxCopy
-	}
+	o.Settle = cmp.Or(o.Settle, time.Second)
+	o.MaxBytes = cmp.Or(o.MaxBytes, maxSource)
+	o.MaxCopy = cmp.Or(o.MaxCopy, maxCopy)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

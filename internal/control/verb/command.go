@@ -28,7 +28,7 @@ type Command struct {
 	Says func(ref api.Ref, input, answer any) []Line
 }
 
-// Line says what was done to one thing.
+// Line names what was done to one thing.
 type Line struct{ Name, Text string }
 
 // Reads makes Command.Read of a typed function.

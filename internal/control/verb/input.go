@@ -57,7 +57,7 @@ func text(field reflect.Value) string {
 	return field.String()
 }
 
-// Fault says what is wrong with a parameter.
+// Fault is an error of one parameter.
 type Fault struct{ Name, Detail string }
 
 // Decode reads a query into an input, a pointer to its struct. A parameter without a value is left out.

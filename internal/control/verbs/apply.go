@@ -33,7 +33,7 @@ type ApplyOptions struct {
 	rights source.Rights
 }
 
-// Made says how a plugin made an object.
+// Made records how a plugin made an object.
 type Made struct {
 	// Macro is the macro that it stands for, as api.StampMacro has it; empty if it stands for none.
 	Macro string

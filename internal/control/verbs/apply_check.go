@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -83,9 +84,7 @@ func checkObject(object api.Object, validate func(api.Object) []api.FieldError) 
 		return found
 	}
 	for _, fault := range validate(object) {
-		if fault.Object == "" {
-			fault.Object = ref
-		}
+		fault.Object = cmp.Or(fault.Object, ref)
 		found = append(found, fault)
 	}
 	return found

@@ -200,10 +200,7 @@ func (d *applyDecision) put(now time.Time, actor string) {
 }
 
 func stampsAfter(old api.Object, changes []api.FieldChange, opts ApplyOptions, now time.Time) map[string]string {
-	stamps := maps.Clone(old.Metadata.Stamps)
-	if stamps == nil {
-		stamps = map[string]string{}
-	}
+	stamps := old.Metadata.CopyStamps()
 	if opts.Set != "" && (opts.manager() == api.ManagerApply || old.Metadata.UID == "") {
 		stamps[api.StampApplySet] = opts.Set // another manager may prune only what it created
 	}

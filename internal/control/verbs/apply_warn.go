@@ -69,7 +69,8 @@ func (p *placed) warnOfNodes(
 	}
 }
 
-// sayUnmet says why an object that the apply would leave as it is isn't as declared, and reports whether it did.
+// sayUnmet adds the reason why an object that the apply would leave as it is isn't as declared, and reports whether it
+// did.
 func (p *placed) sayUnmet(snap records.Snapshot) bool {
 	if !p.stored.Exists() || len(p.result.Changes) > 0 {
 		return false

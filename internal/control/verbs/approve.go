@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -72,9 +73,7 @@ func (a Approval) sees(object api.Object) error {
 // Approve approves an operation that has not started, or ends it. The claim that the cluster's operator checks is bound
 // to the one resource in the cluster, to its parameters and to its policy.
 func (s *Service) Approve(ctx context.Context, target Target, a Approval, actor string) (api.VerbResult, error) {
-	if a.Life == 0 {
-		a.Life = ApprovalLife
-	}
+	a.Life = cmp.Or(a.Life, ApprovalLife)
 	if a.Life < time.Second || a.Life > MaxApprovalLife {
 		return api.VerbResult{}, invalid("say how long, such as 24h", "%s is outside %s to %s", a.Life,
 			time.Second, MaxApprovalLife)

@@ -108,10 +108,7 @@ func (p *placed) stampUses(there files, found *faults) {
 
 // stamp replaces the stamps about assets.
 func (p *placed) stamp(with map[string]string) {
-	stamps := maps.Clone(p.next.Metadata.Stamps)
-	if stamps == nil {
-		stamps = map[string]string{}
-	}
+	stamps := p.next.Metadata.CopyStamps()
 	for _, name := range []string{api.StampAssets, api.StampHookAssets, api.StampFiles} {
 		delete(stamps, name)
 	}

@@ -3,6 +3,7 @@ package verbs
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"tend.dev/tend/api"
@@ -108,12 +109,9 @@ func stampOfTree(before, tree string, force bool, now time.Time) string {
 
 // buildFailed reports whether the last report of a node on a build is that it failed.
 func buildFailed(snap records.Snapshot, ref api.Ref, build api.ImageBuild) bool {
-	for _, status := range snap.ImageStatuses(ref) {
-		if status.Value.State == api.ImageFailed && status.Value.Image == build.Image(ref) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(snap.ImageStatuses(ref), func(status records.Read[api.ImageStatus]) bool {
+		return status.Value.State == api.ImageFailed && status.Value.Image == build.Image(ref)
+	})
 }
 
 // buildOf returns how an object says it is built.

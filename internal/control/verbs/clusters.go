@@ -2,7 +2,6 @@ package verbs
 
 import (
 	"fmt"
-	"maps"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/store/records"
@@ -55,10 +54,7 @@ func (d *deleteDecision) orphan(
 
 func orphaned(object records.Read[api.Object]) records.Read[api.Object] {
 	next := *object.Value
-	next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps)
-	if next.Metadata.Stamps == nil {
-		next.Metadata.Stamps = map[string]string{}
-	}
+	next.Metadata.Stamps = next.Metadata.CopyStamps()
 	next.Metadata.Stamps[api.StampOrphan] = "true"
 	object.Value = &next
 	return object

@@ -57,7 +57,7 @@ type Asked[In any] struct {
 	Now    time.Time
 }
 
-// Fits says which objects have a verb.
+// Fits decides which objects have a verb.
 type Fits struct {
 	// Kind has it alone. A name without a kind is one of its, unless Any.
 	Kind api.Kind
@@ -96,9 +96,7 @@ func Decided[In any](fits Fits, site string, decide func(Asked[In]) (*Decision[a
 // Stamped returns the decision to change the stamps of the object, of which change gets a copy. site names the commit.
 func (a Asked[In]) Stamped(site string, change func(stamps map[string]string)) *Decision[api.VerbResult] {
 	next, decided := *a.Object.Value, unchanged(site, a.Object)
-	if next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps); next.Metadata.Stamps == nil {
-		next.Metadata.Stamps = map[string]string{}
-	}
+	next.Metadata.Stamps = next.Metadata.CopyStamps()
 	if change(next.Metadata.Stamps); maps.Equal(a.Object.Value.Metadata.Stamps, next.Metadata.Stamps) {
 		return decided
 	}

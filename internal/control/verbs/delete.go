@@ -3,7 +3,6 @@ package verbs
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -134,10 +133,7 @@ func (d *deleteDecision) removeVolumes(
 	d.result.Volumes = slices.DeleteFunc(d.result.Volumes,
 		func(volume string) bool { return slices.Contains(d.result.RemovedVolumes, volume) })
 	next := *object.Value
-	next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps)
-	if next.Metadata.Stamps == nil {
-		next.Metadata.Stamps = map[string]string{}
-	}
+	next.Metadata.Stamps = next.Metadata.CopyStamps()
 	next.Metadata.Stamps[api.StampWipe] = "true"
 	object.Value = &next
 	return object

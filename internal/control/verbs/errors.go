@@ -120,7 +120,7 @@ func (f *faults) err(detail string) error {
 	return &Error{Reason: f.reason, Detail: detail, Next: f.next, Errors: f.errors}
 }
 
-// kindOfFault says what a refusal is about.
+// kindOfFault is the subject of a refusal.
 type kindOfFault int
 
 const (
@@ -144,8 +144,8 @@ func kindOf(reason Reason) kindOfFault {
 	return withStored
 }
 
-// headline says what the refusals are about. what is refused is the manifest of an apply, or what else a verb makes of
-// an object.
+// headline returns the sentence above the refusals. what is refused is the manifest of an apply, or what else a verb
+// makes of an object.
 func (f *faults) headline(what string) string {
 	var parts []string
 	for kind, count := range f.kinds {
@@ -169,7 +169,7 @@ func (f *faults) headline(what string) string {
 	return strings.Join(parts, ", ") + "; nothing was stored" + listed(f.count)
 }
 
-// listed says how many of the faults are listed, if not all are.
+// listed returns how many of the faults are listed, if not all are.
 func listed(count int) string {
 	if count <= mostFaults {
 		return ""

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -30,10 +31,7 @@ type FieldManager struct {
 var managerName = pattern.Lazy(`^[a-z][a-z0-9-]{0,62}(:[a-z0-9][a-z0-9-]{0,62})?$`)
 
 func (s FieldManager) manager() string {
-	if s.Manager == "" {
-		return api.ManagerApply
-	}
-	return s.Manager
+	return cmp.Or(s.Manager, api.ManagerApply)
 }
 
 // asks returns a context whose commits are the manager's, for a verb.

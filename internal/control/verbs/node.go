@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// SetAvailability says what a node takes. It is a field of the node's object, which is created if there is none, and
+// SetAvailability sets what a node takes. It is a field of the node's object, which is created if there is none, and
 // belongs to a manager of its own: applying the object's manifest again leaves it as it is.
 func (s *Service) SetAvailability(
 	ctx context.Context, node, availability string, by FieldManager,

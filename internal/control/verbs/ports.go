@@ -104,7 +104,7 @@ func refusePorts(object api.Object, fixed []ports.Port, taken *publishers, found
 	}
 	refused := map[string]bool{}
 	for _, port := range fixed {
-		if owner, ok := taken.owner(port); ok {
+		if owner, ok := taken.Owner(port.Address(), port.Number, port.Protocol); ok {
 			found.clash(PortTaken, owner, object.Ref(), port.Field, nextFree(object.Kind),
 				"the host's port %s is taken by %s already", port, owner)
 		}
@@ -157,8 +157,4 @@ func (p *publishers) add(owner api.Ref, fixed []ports.Port, numbers map[int]bool
 			p.Take(port.Address(), port.Number, port.Protocol, owner)
 		}
 	}
-}
-
-func (p *publishers) owner(port ports.Port) (api.Ref, bool) {
-	return p.Owner(port.Address(), port.Number, port.Protocol)
 }

@@ -14,9 +14,9 @@ func WithSent(ctx context.Context, sent func(digest string) bool) context.Contex
 	return context.WithValue(ctx, sentKey{}, sent)
 }
 
-// possession says which bytes a declarer may use: one who is trusted those of all digests, others those that they sent,
-// and those that an object they may read refers to. Files of assets without a scope are for all. One verb asks for all
-// its digests, so that the store is read once, and only if it has to be.
+// possession decides which bytes a declarer may use: one who is trusted those of all digests, others those that they
+// sent, and those that an object they may read refers to. Files of assets without a scope are for all. One verb asks
+// for all its digests, so that the store is read once, and only if it has to be.
 type possession struct {
 	service *Service
 	rights  source.Rights

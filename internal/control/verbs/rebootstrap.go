@@ -3,7 +3,6 @@ package verbs
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 
@@ -94,10 +93,7 @@ func (s *Service) renew(
 			return nil, err
 		}
 		next := *object.Value
-		next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps)
-		if next.Metadata.Stamps == nil {
-			next.Metadata.Stamps = map[string]string{}
-		}
+		next.Metadata.Stamps = next.Metadata.CopyStamps()
 		wipes := stampRenewal(next.Metadata.Stamps, *task.Value, verb == verbRecreate)
 		next.Metadata.Change = &api.Change{Verb: verb, Actor: actor}
 		decided := unchanged(verb, object)

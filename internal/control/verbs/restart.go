@@ -3,7 +3,6 @@ package verbs
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strconv"
 
 	"tend.dev/tend/api"
@@ -41,10 +40,7 @@ func (s *Service) Restart(ctx context.Context, target Target, actor string) (api
 			return nil, err
 		}
 		next := *object.Value
-		next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps)
-		if next.Metadata.Stamps == nil {
-			next.Metadata.Stamps = map[string]string{}
-		}
+		next.Metadata.Stamps = next.Metadata.CopyStamps()
 		stamp := api.StampRestart
 		failed := failedRelease(snap, next)
 		if failed != "" {

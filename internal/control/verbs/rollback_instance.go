@@ -80,8 +80,8 @@ func withSuspendOf(release, current json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(fields)
 }
 
-// paused says why nothing comes of a rollback yet, and what ends that: the object says that it is to be left as it is,
-// or its cluster does; empty if neither does. A maintenance window isn't named, because it opens by itself.
+// paused returns why nothing comes of a rollback yet, and what ends that: the object says that it is to be left as it
+// is, or its cluster does; empty if neither does. A maintenance window isn't named, because it opens by itself.
 func paused(snap records.Snapshot, object api.Object) string {
 	const until = "the earlier release is stored, and installed once "
 	if object.Metadata.Annotations[pull.AnnotationReconcile] == pull.ReconcileDisabled {

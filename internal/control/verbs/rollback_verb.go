@@ -42,7 +42,7 @@ var _ = Declare(verb.Verb{
 	})
 })
 
-// rolledBack says what a rollback does, and what it does about config.
+// rolledBack describes what a rollback does, also to config.
 func rolledBack(ref api.Ref, _ rollbackInput, result api.VerbResult) string {
 	doing := "rolling back to"
 	if result.DryRun {

@@ -114,7 +114,7 @@ func TestWhatASyncCreatesIsConfined(t *testing.T) {
 	}
 }
 
-// fetching says who fetches, and fetches nothing.
+// fetching records for whom files are fetched, and fetches nothing.
 type fetching struct {
 	Assets
 	confined []bool

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// Occupied says which container writes to a volume of an object, and what to do about it.
+// Occupied names the container that writes to a volume of an object, and what to do about it.
 type Occupied struct{ Detail, Next string }
 
 // occupiedTime bounds how long an apply asks for other writers. The agents ask again before each start.

@@ -32,7 +32,7 @@ func Times(report node.Report, now time.Time) node.Report {
 
 // bounded returns a copy of a value: an agent in this process goes on with its own.
 func bounded(v reflect.Value, now time.Time) reflect.Value {
-	if at, ok := v.Interface().(time.Time); ok {
+	if at, ok := reflect.TypeAssert[time.Time](v); ok {
 		return reflect.ValueOf(Time(at, now))
 	}
 	out := reflect.New(v.Type()).Elem()

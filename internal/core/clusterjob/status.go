@@ -38,8 +38,8 @@ func (in Input) status(job *api.ClusterJob, retry time.Time) api.DeliveredStatus
 	return next
 }
 
-// degraded says what is wrong: with the delivery, else what the cluster says. What the cluster can't do before a person
-// changes something is wrong with an instance; an operation waits for it.
+// degraded returns what is wrong: with the delivery, else what the cluster says. What the cluster can't do before a
+// person changes something is wrong with an instance; an operation waits for it.
 func (in Input) degraded(job *api.ClusterJob, delivered api.Condition) api.Condition {
 	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionFalse, Reason: api.ReasonAsExpected}
 	troubled := func(kind string) bool {
@@ -65,7 +65,7 @@ func (in Input) degraded(job *api.ClusterJob, delivered api.Condition) api.Condi
 	return c
 }
 
-// progressing says what is under way: the delivery, or what the cluster does.
+// progressing returns what is under way: the delivery, or what the cluster does.
 func (in Input) progressing(job *api.ClusterJob, delivered, ready, degraded api.Condition) api.Condition {
 	c := api.Condition{Type: api.ConditionProgressing, Status: api.ConditionFalse, Reason: api.ReasonComplete}
 	begin := func(reason, message string) { c.Status, c.Reason, c.Message = api.ConditionTrue, reason, message }

@@ -69,12 +69,7 @@ func refersTo(ref api.Ref, declared api.Container, bucket Bucket) bool {
 
 // Reads reports whether an object's environment includes a bucket.
 func Reads(ref api.Ref, envFrom []string, bucket Bucket) bool {
-	for _, source := range Sources(ref, envFrom) {
-		for _, b := range source.Buckets {
-			if b == bucket {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(Sources(ref, envFrom), func(source Source) bool {
+		return slices.Contains(source.Buckets, bucket)
+	})
 }

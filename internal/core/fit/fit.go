@@ -47,7 +47,7 @@ type Need struct {
 	without, instead string
 }
 
-// NotBuilt says why a build needs a container engine, BuildYourself what to do without one.
+// NotBuilt is the reason why a build needs a container engine, BuildYourself the next step without one.
 const (
 	NotBuilt      = "plain processes are not built from source"
 	BuildYourself = "build the program, and name its folder in image"

@@ -39,7 +39,7 @@ type Input struct {
 	Lenient bool
 }
 
-// Decision says what blocks a release from its slots.
+// Decision names what blocks a release from its slots.
 type Decision struct {
 	State State
 	// Start is the command to start; set with state Start.

@@ -119,7 +119,7 @@ func Apart(s api.TaskStatus) time.Duration {
 	return most
 }
 
-// LastEnd says how a task's container ended last: its exit code, the signal that killed it, or that it ran out of
+// LastEnd returns how a task's container ended last: its exit code, the signal that killed it, or that it ran out of
 // memory. It is empty if the container has not ended by itself.
 func LastEnd(s api.TaskStatus) string {
 	const signal = 128 // a shell's, and the engines': the code of a process that a signal ended is 128 more
@@ -155,18 +155,16 @@ func (p *planner) looping(more string) {
 	p.out.Status.Next = next
 }
 
-// explainLoop says why a container keeps exiting. Another program that writes to its volume comes first: only a
+// explainLoop returns why a container keeps exiting. Another program that writes to its volume comes first: only a
 // person can end that, and it may be the cause. Otherwise the reason is CrashLoop, unless it is killed for lack of
 // memory.
 func (p *planner) explainLoop() (reason, message, next string) {
-	reason, message = p.loopReason(), p.crashMessage()
+	reason, message = p.exitReason(api.ReasonCrashLoop), p.crashMessage()
 	if p.Beside != nil {
 		return p.Beside.Reason, p.Beside.Message + "; " + message, p.Beside.Next
 	}
 	return reason, message, p.nextStep(reason)
 }
-
-func (p *planner) loopReason() string { return p.exitReason(api.ReasonCrashLoop) }
 
 // crashMessage names the number of starts that listings show of the pod: of its exits only the last few are kept.
 func (p *planner) crashMessage() string {

@@ -14,8 +14,8 @@ type Beat struct {
 	Unheard bool
 }
 
-// Hearing says whether a server hears a node whose heartbeat lasts. It says nothing of whether the node is lost: Judge
-// does, and doesn't ask.
+// Hearing is the state of a node whose heartbeat lasts, as far as its server hears it. Judge decides whether the node
+// is lost, and doesn't ask for this.
 type Hearing int
 
 const (

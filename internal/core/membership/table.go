@@ -45,8 +45,8 @@ const (
 	Refused Effect = "refused"
 )
 
-// Rule says what a command does to a server in a state. Why and Next are of a refusal: {server} and {address} stand for
-// the one that the command is about, {holder} and {at} for the one that is in its way, {root} for the root.
+// Rule is the effect of a command on a server in a state. Why and Next are of a refusal: {server} and {address} stand
+// for the one that the command is about, {holder} and {at} for the one that is in its way, {root} for the root.
 type Rule struct {
 	Effect Effect
 	// Named is the name of a refusal, for the documentation.
@@ -84,7 +84,7 @@ var (
 		"tend servers remove {server} at another server, and start tend server here once, which learns of it; or give another --root"}
 )
 
-// Table says what each command does to a server in each state. The documentation has the same table.
+// Table has the effect of each command on a server in each state. The documentation has the same table.
 var Table = map[Command]map[State]Rule{
 	Join: {
 		Absent: {Effect: Joins}, Added: {Effect: Joins}, Joining: lostStore, Voting: lostStore, Only: lostStore,

@@ -35,7 +35,7 @@ func SettingsOf(m *api.SinkMessage) Settings {
 	}
 }
 
-// What says what an event means for an object.
+// What is the meaning of an event for an object.
 type What int
 
 // The values of What.

@@ -15,7 +15,7 @@ var runtimeFilter = &filter{
 	next:  "see which nodes have the runtime (tend nodes), or add one that has it (tend nodes add)",
 }
 
-// otherRuntime says what the nodes run that can't run a task.
+// otherRuntime returns what the nodes run that can't run a task.
 func (c *cluster) otherRuntime(t Task) string {
 	for _, s := range c.sites {
 		if refuses := t.Need.Refuses(s.Runtime); refuses != "" {

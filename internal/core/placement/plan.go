@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
@@ -73,9 +74,7 @@ var nothing = &Demand{}
 
 // demanding returns the task with a Demand that is not nil.
 func (t Task) demanding() Task {
-	if t.Demand == nil {
-		t.Demand = nothing
-	}
+	t.Demand = cmp.Or(t.Demand, nothing)
 	return t
 }
 

@@ -42,8 +42,8 @@ func failed(reason string, kind Kind, status api.ProbeStatus) Verdict {
 	return Verdict{Failed: true, Reason: reason, Message: answer(kind, status)}
 }
 
-// answer says what a probe that doesn't pass answered last. A container whose probe has neither passed nor failed yet
-// is still starting.
+// answer returns what a probe that doesn't pass answered last. A container whose probe has neither passed nor failed
+// yet is still starting.
 func answer(kind Kind, status api.ProbeStatus) string {
 	name := string(kind)
 	if status.Source != "" {

@@ -32,7 +32,7 @@ func (p *planner) endPairs() {
 	}
 }
 
-// superseded says why a successor that is not current itself is stopped.
+// superseded returns why a successor that is not current itself is stopped.
 func (p *planner) superseded(next *Slot) string {
 	if next.Version == p.desired.Target {
 		return next.Misplaced

@@ -73,7 +73,7 @@ func (p *planner) findObstructed() *Slot {
 	return nil
 }
 
-// stays says why the first slot that should move to another node does not.
+// stays returns why the first slot that should move to another node does not.
 func (p *planner) stays() string {
 	for _, s := range p.live {
 		if s.Misplaced != "" && !p.moves(s) {
@@ -123,7 +123,7 @@ func (p *planner) progress(c Counts, wanted int) (reason, message, next string) 
 	return "Progressing", message, next
 }
 
-// again says how a pod ended that runs again, and how long it has to stay up.
+// again returns how a pod ended that runs again, and how long it has to stay up.
 func (p *planner) again(s *Slot) string {
 	ended := "a pod ended lately"
 	if s.LastEnd != "" {

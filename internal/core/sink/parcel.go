@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -185,12 +186,8 @@ func (b Builder) ntfy(s api.SinkNtfy, c Content, subject, text string) (Parcel, 
 		return Parcel{}, fmt.Errorf("ntfy.topic: %w", err)
 	}
 	url, priority, tag := s.URL, s.Priority, ntfyFailed
-	if url == "" {
-		url = ntfyServer
-	}
-	if priority == 0 {
-		priority = ntfyHigh
-	}
+	url = cmp.Or(url, ntfyServer)
+	priority = cmp.Or(priority, ntfyHigh)
 	switch {
 	case c.Message.Test != "":
 		priority, tag = min(priority, ntfyLow), ntfyTest
@@ -226,9 +223,7 @@ func (b Builder) mail(s api.SinkMail, c Content, subject, text string) (Parcel, 
 	if m.Password, err = reference.Expand(s.Password, b.Spaces); err != nil {
 		return Parcel{}, fmt.Errorf("mail.password: %w", err)
 	}
-	if m.TLS == "" {
-		m.TLS = api.MailStartTLS
-	}
+	m.TLS = cmp.Or(m.TLS, api.MailStartTLS)
 	if m.Port == 0 {
 		m.Port = map[string]int{api.MailTLS: 465, api.MailStartTLS: 587, api.MailPlain: 25}[m.TLS]
 	}

@@ -20,7 +20,7 @@ type Network struct {
 	Aliases []string
 }
 
-// Runs says what the containers of a service run with.
+// Runs has what the containers of a service run with.
 type Runs struct {
 	// Containers is their number.
 	Containers int

@@ -86,7 +86,7 @@ func parseZone(name string) (*time.Location, error) {
 	return location, nil
 }
 
-// FieldError says what is wrong with a schedule.
+// FieldError is an error of a schedule.
 type FieldError struct {
 	// Field is the faulty field (minute, hour, day-of-month, month or day-of-week); empty if the whole schedule is.
 	Field string

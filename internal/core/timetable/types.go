@@ -41,7 +41,7 @@ type Desired struct {
 	Refused *Refusal
 }
 
-// Refusal says why nothing can be started, as of a time: it doesn't apply to runs that came later.
+// Refusal is the reason why nothing can be started, as of a time: it doesn't apply to runs that came later.
 type Refusal struct {
 	Reason, Message string
 	// Next is the step that helps, if it is known.

@@ -14,12 +14,12 @@ type Writer struct {
 	Project, Service string
 }
 
-// Detail says what is in use, and by which container.
+// Detail returns what is in use, and by which container.
 func (w Writer) Detail() string {
 	return fmt.Sprintf("the %s is in use: %s writes to it", place(w.Source), w.who())
 }
 
-// Beside says who writes to what a running pod writes to.
+// Beside returns who writes to what a running pod writes to.
 func (w Writer) Beside() string {
 	return fmt.Sprintf("%s writes to the %s too, and was started later", w.who(), place(w.Source))
 }
@@ -40,7 +40,7 @@ func place(source string) string {
 	return "volume " + source
 }
 
-// End says how to end the container, where a pod runs beside it.
+// End returns how to end the container, where a pod runs beside it.
 func (w Writer) End() string {
 	if w.Project != "" {
 		return fmt.Sprintf("docker compose -p %s down (without -v), then check the data: both wrote to it", w.Project)
@@ -48,7 +48,7 @@ func (w Writer) End() string {
 	return fmt.Sprintf("docker stop %s, then check the data: both wrote to it", w.Container)
 }
 
-// Next says how to get on.
+// Next returns the next step.
 func (w Writer) Next() string {
 	if w.Project != "" {
 		return fmt.Sprintf("docker compose -p %s down (without -v), then apply again; or take the project over: tend adopt compose", w.Project)

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -82,9 +83,7 @@ func (c Call) Host() string {
 // Request builds the request.
 func (c Call) Request() (Request, error) {
 	r := Request{Method: c.Hook.Method, Confined: c.Confined, Header: []Field{{"Content-Type", "application/json"}}}
-	if r.Method == "" {
-		r.Method = "POST"
-	}
+	r.Method = cmp.Or(r.Method, "POST")
 	var faults [3]error
 	r.URL, faults[0] = c.address()
 	r.secretHost = secretHost(c.Hook.URL)

@@ -131,8 +131,7 @@ func display(address string) string {
 
 // plain removes the URL, which may hold a secret, from an error that quotes it.
 func plain(err error) error {
-	var quoted *url.Error
-	if errors.As(err, &quoted) {
+	if quoted, ok := errors.AsType[*url.Error](err); ok {
 		return quoted.Err
 	}
 	return err

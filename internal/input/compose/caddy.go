@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,10 +140,7 @@ func directive(label string) []string {
 // below returns a path without its trailing star.
 func below(path string) string {
 	path = strings.TrimSuffix(strings.TrimSuffix(path, "*"), "/")
-	if path == "" {
-		return "/"
-	}
-	return path
+	return cmp.Or(path, "/")
 }
 
 func belowPath(path string) string { return below("/" + path) }

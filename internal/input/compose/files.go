@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -126,8 +127,5 @@ func (c *converter) files(u *unit, out *api.Container) {
 }
 
 func orText(text, fallback string) string {
-	if text == "" {
-		return fallback
-	}
-	return text
+	return cmp.Or(text, fallback)
 }

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -59,10 +60,7 @@ func Label(name string) string {
 	if len(text) > api.MaxNameBytes {
 		text = strings.TrimRight(text[:api.MaxNameBytes], "-")
 	}
-	if text == "" {
-		return "app"
-	}
-	return text
+	return cmp.Or(text, "app")
 }
 
 // configKey returns a config key for a secret's name: DB_PASSWORD for db-password.

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -30,9 +31,7 @@ func (r Result) Count(w Weight) (n int) {
 
 // Steps returns the steps to take after the import, in order.
 func (r Result) Steps(manifest string) []Step {
-	if manifest == "" {
-		manifest = "FILE"
-	}
+	manifest = cmp.Or(manifest, "FILE")
 	return r.steps.list(r.Count(Breaks), "tend apply -f "+quoted(manifest))
 }
 

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -111,12 +112,8 @@ func (r *siteRoutes) add(host string, next site, location *api.IngressLocation) 
 		at = len(r.sites) - 1
 	}
 	s := &r.sites[at]
-	if s.tls == nil {
-		s.tls = next.tls
-	}
-	if s.port == 0 {
-		s.port = next.port
-	}
+	s.tls = cmp.Or(s.tls, next.tls)
+	s.port = cmp.Or(s.port, next.port)
 	if location == nil {
 		location = &api.IngressLocation{Path: "/"}
 	}

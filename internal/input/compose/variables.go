@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -95,9 +96,7 @@ func (r *report) variables(pieces []piece) {
 			for _, match := range variable().FindAllStringSubmatch(n.Value, -1) {
 				if match[1] != "" {
 					names[match[1]] = true
-					if first == nil {
-						first = n
-					}
+					first = cmp.Or(first, n)
 				}
 			}
 		})

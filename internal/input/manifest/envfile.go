@@ -3,6 +3,7 @@ package manifest
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	"tend.dev/tend/api"
 )
@@ -31,9 +32,7 @@ func (l *loader) readEnvFiles(d *draft) bool {
 			l.faults.add(fault)
 		}
 	}
-	for name, value := range envOf(d.spec) {
-		merged[name] = value
-	}
+	maps.Copy(merged, envOf(d.spec))
 	if len(merged) > 0 {
 		d.spec["env"] = merged
 	}

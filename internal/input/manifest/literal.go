@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -21,12 +22,7 @@ func literal(expr hclsyntax.Expression) bool {
 	case *hclsyntax.UnaryOpExpr:
 		return e.Op == hclsyntax.OpNegate && literal(e.Val)
 	case *hclsyntax.TupleConsExpr:
-		for _, item := range e.Exprs {
-			if !literal(item) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(e.Exprs, func(item hclsyntax.Expression) bool { return !literal(item) })
 	}
 	return false
 }

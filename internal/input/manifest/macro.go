@@ -30,12 +30,9 @@ func macroKind(word string) bool {
 
 // slipOf reports whether a word is one of Tend's longer kinds with up to two wrong letters.
 func slipOf(word string) bool {
-	for _, kind := range api.Kinds {
-		if len(kind) >= 6 && suggest.Distance(word, string(kind)) <= 2 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(api.Kinds, func(kind api.Kind) bool {
+		return len(kind) >= 6 && suggest.Distance(word, string(kind)) <= 2
+	})
 }
 
 // macroNames returns a macro's scope and name. A single label is the name; without a label the macro is named like its

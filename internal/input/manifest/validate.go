@@ -44,8 +44,7 @@ func validateOptions(ref api.Ref, field string, spec api.DeploymentSpec) []api.F
 			Detail: "the file of an asset at " + target + " is shared by all who use it: mount it read-only (:ro, or readonly)"})
 	}
 	for _, conflict := range dockerflags.Conflicts(spec, options) {
-		var flag *dockerflags.FlagError
-		if errors.As(conflict, &flag) {
+		if flag, ok := errors.AsType[*dockerflags.FlagError](conflict); ok {
 			found = append(found, api.FieldError{Object: ref.String(), Field: field, Detail: flag.Error()})
 		}
 	}

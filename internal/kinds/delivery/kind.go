@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -60,9 +61,7 @@ func Kind(deps control.Deps, o Options) control.Kind {
 	if o.Spread == nil {
 		o.Spread = rand.Float64
 	}
-	if o.Agent == "" {
-		o.Agent = "tend-webhook"
-	}
+	o.Agent = cmp.Or(o.Agent, "tend-webhook")
 	c := &deliveries{Options: o, logger: deps.Defaults().Logger, environments: environment.New(deps.Sealer)}
 	return control.Kind{
 		KindInfo: api.KindInfo{Kind: kind}, Keys: all, Step: c.step, Workers: 2,

@@ -75,7 +75,7 @@ func (d decision) step(o control.Observation) control.Step {
 	return next
 }
 
-// decision says what to store of a node, beside what is stored.
+// decision holds what to store of a node, beside what is stored.
 type decision struct {
 	had    records.Read[api.NodeLosses]
 	losses api.NodeLosses

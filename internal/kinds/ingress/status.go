@@ -114,7 +114,7 @@ func (o observed) noService(service string) string {
 		suggest.Behind(o.meant))
 }
 
-// notReady says what the ingress waits for: pods that are yet to be made, or to get ready.
+// notReady returns what the ingress waits for: pods that are yet to be made, or to get ready.
 func (o observed) notReady() string {
 	switch {
 	case o.pods > 1:
@@ -202,7 +202,7 @@ func (o observed) nextStep(reason string) string {
 	return ""
 }
 
-// notListening says which nodes can't listen, and why the first can't.
+// notListening returns the nodes that can't listen, and why the first can't.
 func (o observed) notListening() string {
 	names := make([]string, len(o.deaf))
 	for i, node := range o.deaf {

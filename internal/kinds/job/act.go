@@ -97,7 +97,7 @@ func chore(action timetable.Action) bool {
 		action.Verb == timetable.MarkMissed
 }
 
-// newSchedule says when a schedule is due first that is new; empty if none is.
+// newSchedule returns a text with the first time at which a new schedule is due; empty if none is new.
 func (o observed) newSchedule(now time.Time) string {
 	cron := o.declared.cron
 	if cron == nil || cron.Suspend || o.deleting() || o.timeline().ScheduleHash == o.declared.scheduleHash {
@@ -156,11 +156,11 @@ func (w *writes) write(a timetable.Action, t owner.Target) {
 	case timetable.StopAttempt:
 		w.txn.RaiseTask(w.tasks[a.Task].Desired, api.DesiredShutdown, a.Reason, w.at.Now)
 	case timetable.FinishRun:
-		w.runs.finish(a, w.at.Now)
+		w.runs.next[a.Run] = timetable.Finish(w.runs.next[a.Run], a, w.at.Now)
 	case timetable.CorrectRun:
-		w.runs.correct(a)
+		w.runs.next[a.Run] = timetable.Correct(w.runs.next[a.Run], a)
 	case timetable.PruneRun:
-		w.runs.prune(a.Run)
+		delete(w.runs.next, a.Run)
 	case timetable.RemoveTask:
 		w.txn.RaiseTask(w.tasks[a.Task].Desired, api.DesiredRemoved, a.Reason, w.at.Now)
 	case timetable.ForgetTask:

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
-	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/timetable"
@@ -35,16 +34,6 @@ func (r *history) create(run api.Run) {
 	run.Kind, run.Scope, run.Name = r.ref.Kind, r.ref.Scope, r.ref.Name
 	r.next[run.ID] = run
 }
-
-func (r *history) finish(a timetable.Action, now time.Time) {
-	r.next[a.Run] = timetable.Finish(r.next[a.Run], a, now)
-}
-
-func (r *history) correct(a timetable.Action) {
-	r.next[a.Run] = timetable.Correct(r.next[a.Run], a)
-}
-
-func (r *history) prune(id string) { delete(r.next, id) }
 
 // sorted returns the remaining runs, oldest first.
 func (r *history) sorted() []api.Run {

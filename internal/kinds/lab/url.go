@@ -56,7 +56,7 @@ func listenerPort(s records.Snapshot) (port string, open bool) {
 	return "", false
 }
 
-// unserved says why no proxy serves the host of a lab, and the step that helps.
+// unserved is the reason why no proxy serves the host of a lab, and the step that helps.
 type unserved struct{ why, next string }
 
 // whyUnserved explains that listenerPort finds no port.

@@ -74,8 +74,8 @@ func Asked(s records.Snapshot, request records.Read[api.ImageRequest], answers [
 	return imageask.Waiting(s, *request.Value)
 }
 
-// ImageProgress says what an owner waits for while it has no image yet. name is the image that it asks for; empty means
-// that its source was never sent. asked is the node that was asked for it and gave no sign yet.
+// ImageProgress returns what an owner waits for while it has no image yet. name is the image that it asks for; empty
+// means that its source was never sent. asked is the node that was asked for it and gave no sign yet.
 func ImageProgress(image api.ImageStatus, name, asked string, nodes []records.Read[api.NodeStatus]) string {
 	switch {
 	case name == "":

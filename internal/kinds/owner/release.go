@@ -41,7 +41,7 @@ type Target struct {
 	Fresh *api.Release
 }
 
-// Refusal says why there is no release.
+// Refusal is the reason why there is no release.
 type Refusal struct {
 	Reason, Message string
 	// Next is the step that helps, if it is known.

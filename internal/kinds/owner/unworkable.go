@@ -9,9 +9,9 @@ import (
 	"tend.dev/tend/internal/control/environment"
 )
 
-// UnworkableError says why an object can't be reconciled until a person changes something. The release in force stays,
-// and running tasks go on. There is no automatic retry: the next write of the object, or of what its environment is
-// made of, causes the next attempt.
+// UnworkableError is the reason why an object can't be reconciled until a person changes something. The release in
+// force stays, and running tasks go on. There is no automatic retry: the next write of the object, or of what its
+// environment is made of, causes the next attempt.
 type UnworkableError struct {
 	Ref    api.Ref
 	Reason string

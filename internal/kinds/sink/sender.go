@@ -37,7 +37,7 @@ func NewSender(deps control.Deps, effects Effects, source string) *Sender {
 	return &Sender{Effects: effects, deps: deps, source: source, environments: environment.New(deps.Sealer)}
 }
 
-// Outcome says what came of an attempt. Each says it of a mail, for each address; Answer combines them.
+// Outcome is the result of an attempt. Each has those of a mail, one for each address; Answer combines them.
 type Outcome struct {
 	core.Answer
 	Each []core.Addressed

@@ -12,7 +12,7 @@ const (
 	moveEvery = time.Minute
 )
 
-// hurry tells how soon a change of the progress must be stored.
+// hurry is the time in which a change of the progress must be stored.
 type hurry int
 
 const (

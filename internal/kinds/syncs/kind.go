@@ -65,7 +65,7 @@ type known struct {
 	state source.State
 }
 
-// polled says what came of a poll, and applied of an apply: of the sync with uid, when begun was known of it.
+// polled is the result of a poll, and applied that of an apply: of the sync with uid, when begun was known of it.
 type (
 	polled struct {
 		revision string

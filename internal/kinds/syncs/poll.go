@@ -86,8 +86,7 @@ func faultOf(err error) *source.Error {
 	if err == nil {
 		return nil
 	}
-	var fault *source.Error
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*source.Error](err); ok {
 		return fault
 	}
 	return source.NewFault(api.ReasonFetchFailed, nextFetch, "%s", err)

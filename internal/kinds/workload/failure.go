@@ -16,7 +16,7 @@ var readLogs = []string{
 	"CrashLoop", "Exited", "SlotFailed", "DeadlineExceeded", "InitFailed", "StartupFailed", "LivenessFailed", "Unready",
 }
 
-// failure says what failed. An ordinal is named: people know it, and its name stays.
+// failure returns what failed. An ordinal is named: people know it, and its name stays.
 func (o observed) failure(plan rollout.Plan) string {
 	if o.ordered() && plan.Slot != "" {
 		return fmt.Sprintf("pod %s.%s: %s", o.ref.AppID(), plan.Slot, plan.Message)

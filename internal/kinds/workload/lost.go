@@ -38,7 +38,8 @@ func (c *workloads) readLeaving(s records.Snapshot, o *observed) {
 	}
 }
 
-// rebalanced says where a rebalance moves a task, as long as that node takes it. A move that has begun goes on.
+// rebalanced returns a text with the node to which a rebalance moves a task, as long as that node takes it. A move that
+// has begun goes on.
 func (c *workloads) rebalanced(s records.Snapshot, o observed, task *api.Task) string {
 	node, takes := c.board.Destination(s, task)
 	begun := func(t owner.Task) bool {
@@ -51,7 +52,7 @@ func (c *workloads) rebalanced(s records.Snapshot, o observed, task *api.Task) s
 	return "a rebalance moves it from node " + task.Node + " to " + node
 }
 
-// misplacement says why a slot should leave its node, whether it can, and if not, why.
+// misplacement returns why a slot should leave its node, whether it can, and if not, why.
 func (o observed) misplacement(task *api.Task) (why string, elsewhere bool, stays string) {
 	why = o.misplaced[task.ID]
 	if why == "" {

@@ -55,12 +55,9 @@ func withLog(message string, lines []string) string {
 }
 
 func (a assessment) rollsBack() bool {
-	for _, action := range a.plan.Actions {
-		if action.Verb == rollout.RollBack {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.plan.Actions, func(action rollout.Action) bool {
+		return action.Verb == rollout.RollBack
+	})
 }
 
 // notified returns the last outcome that the on_deploy webhooks are notified of, or nil if there was none.

@@ -3,10 +3,12 @@ package workload
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/rollout"
+	"tend.dev/tend/internal/kinds/owner"
 )
 
 // An ordinal that is recreated on request takes the buckets as they are, including keys that were set quietly: the
@@ -16,12 +18,7 @@ import (
 
 // renewsOrdinal reports whether an ordinal is to be recreated on request and its task has not been replaced yet.
 func (o observed) renewsOrdinal() bool {
-	for _, t := range o.tasks {
-		if o.rebootstraps(*t.Desired.Value) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.tasks, func(t owner.Task) bool { return o.rebootstraps(*t.Desired.Value) })
 }
 
 // renewed returns a copy of the release in force with the environment of the buckets as they are, if an ordinal is to

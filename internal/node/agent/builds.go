@@ -156,8 +156,7 @@ func (a *Agent) buildListener(this imageRequest) listener {
 // buildFailed reports why a build failed, with the last lines of its output.
 func (a *Agent) buildFailed(last, next api.ImageStatus, cause error) reconciler.Result {
 	next.State, next.Step = api.ImageBuilding, ""
-	var failed *BuildError
-	if errors.As(cause, &failed) {
+	if failed, ok := errors.AsType[*BuildError](cause); ok {
 		next.Log = failed.Log
 	}
 	return a.imageFailed(last, next, cause)

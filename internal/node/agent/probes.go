@@ -57,7 +57,7 @@ func checkOf(seen *observation) *probe.Image {
 	return &check
 }
 
-// sourceOf says where a health check comes from that the engine reports.
+// sourceOf returns the source of a health check that the engine reports.
 func sourceOf(spec api.DeploymentSpec) string {
 	for _, option := range spec.DockerOptions {
 		if option == "--health-cmd" || strings.HasPrefix(option, "--health-cmd=") {

@@ -161,8 +161,7 @@ func faultOf(err error) healing.Fault {
 	case errors.Is(err, node.ErrNoRelease):
 		return healing.Fault{Rejected: true, Reason: "ReleaseGone", Message: err.Error()}
 	}
-	var transient *runtime.TransientError
-	if errors.As(err, &transient) {
+	if transient, ok := errors.AsType[*runtime.TransientError](err); ok {
 		return healing.Fault{Reason: transient.Reason, Message: transient.Detail, Next: transient.Next}
 	}
 	return healing.Fault{Reason: "EngineError", Message: err.Error(), Next: nextEngineError}

@@ -36,12 +36,10 @@ func (a *Agent) withoutEnv(ctx context.Context, task api.Task, cause error) erro
 	if text == cause.Error() {
 		return cause
 	}
-	var rejected *runtime.RejectedError
-	if errors.As(cause, &rejected) {
+	if rejected, ok := errors.AsType[*runtime.RejectedError](cause); ok {
 		return &runtime.RejectedError{Reason: rejected.Reason, Detail: hide(rejected.Detail), Next: hide(rejected.Next)}
 	}
-	var transient *runtime.TransientError
-	if errors.As(cause, &transient) {
+	if transient, ok := errors.AsType[*runtime.TransientError](cause); ok {
 		return &runtime.TransientError{Reason: transient.Reason, Detail: hide(transient.Detail), Next: hide(transient.Next)}
 	}
 	return &redactedError{text, cause}

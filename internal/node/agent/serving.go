@@ -147,9 +147,9 @@ func (a *Agent) Observed(task string) bool {
 	return !known || a.containers.serves(a.reports.task(assigned))
 }
 
-// service says which pods may serve: of this node those whose container this process has observed. While the engine is
-// away, the last observation counts; without one, requests wait for it. Those of other nodes are reached through their
-// relays.
+// service returns the pods that may serve: of this node those whose container this process has observed. While the
+// engine is away, the last observation counts; without one, requests wait for it. Those of other nodes are reached
+// through their relays.
 func (s *serving) service(from node.Service, relays map[string]node.Relay) ingress.Service {
 	out := ingress.Service{}
 	out.Spec.Ports, out.Spec.NetworkMode = from.Ports, from.NetworkMode

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"maps"
 
 	"tend.dev/tend/api"
@@ -23,9 +24,7 @@ func containerSpec(task api.Task, release node.Release) runtime.ContainerSpec {
 
 		Confined: release.Confined,
 	}
-	if spec.Restart == "" {
-		spec.Restart = api.DefaultRestart
-	}
+	spec.Restart = cmp.Or(spec.Restart, api.DefaultRestart)
 	if spec.Spec.NetworkMode == "host" {
 		spec.Spec.Ports = nil // they are the host's already
 	}

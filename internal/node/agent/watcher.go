@@ -77,10 +77,10 @@ func (w *watcher) follow(ctx context.Context) (reached bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	lists := newLister(w.agent)
+	lists := &lister{agent: w.agent}
 	defer lists.wait.Wait()
 	defer cancel()
-	if err := lists.first(ctx); err != nil {
+	if err := lists.compare(ctx, true); err != nil {
 		return false, err
 	}
 	w.answered()
@@ -169,10 +169,6 @@ type lister struct {
 	wait  recovery.Group
 	busy  atomic.Bool
 }
-
-func newLister(a *Agent) *lister { return &lister{agent: a} }
-
-func (l *lister) first(ctx context.Context) error { return l.compare(ctx, true) }
 
 func (l *lister) begin(ctx context.Context) {
 	if !l.busy.CompareAndSwap(false, true) {

@@ -45,8 +45,7 @@ func NewRemote(conn Conn, stdin bool, errorOf func(api.Problem) error) *Remote {
 			r.code, err = execwire.Output(context.Background(), conn, lenient{stdout}, lenient{stderr})
 			return err
 		})
-		var problem *api.Problem
-		if errors.As(r.err, &problem) {
+		if problem, ok := errors.AsType[*api.Problem](r.err); ok {
 			r.err = errorOf(*problem)
 		} else if r.err != nil {
 			r.err = fmt.Errorf("the node: %w", r.err)

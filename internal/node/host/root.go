@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -161,9 +162,7 @@ func remembered(root, file, asked, fallback string) (string, error) {
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return "", fmt.Errorf("read %s: %w", path, err)
 	}
-	if asked == "" {
-		asked = fallback
-	}
+	asked = cmp.Or(asked, fallback)
 	if err := os.WriteFile(path, []byte(asked+"\n"), 0o600); err != nil {
 		return "", fmt.Errorf("write %s: %w", path, err)
 	}

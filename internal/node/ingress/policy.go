@@ -3,6 +3,7 @@ package ingress
 import (
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -43,7 +44,7 @@ func (b *backend) choose(client string, tried []*pod, now time.Time) *pod {
 	candidates, ejected := room[:0], []*pod(nil)
 	for _, p := range b.pods {
 		switch {
-		case contains(tried, p):
+		case slices.Contains(tried, p):
 		case p.ejected(now):
 			ejected = append(ejected, p)
 		default:
@@ -86,15 +87,6 @@ func nearest(candidates []*pod) []*pod {
 		return candidates
 	}
 	return own
-}
-
-func contains(list []*pod, p *pod) bool {
-	for _, other := range list {
-		if other == p {
-			return true
-		}
-	}
-	return false
 }
 
 // leastConn returns the pod with the fewest requests; of equals, any.

@@ -90,15 +90,9 @@ func New(opts Options) *Proxy {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	if opts.Hold == 0 {
-		opts.Hold = DefaultHold
-	}
-	if opts.Answer == 0 {
-		opts.Answer = DefaultAnswer
-	}
-	if opts.SecurePort == 0 {
-		opts.SecurePort = 443
-	}
+	opts.Hold = cmp.Or(opts.Hold, DefaultHold)
+	opts.Answer = cmp.Or(opts.Answer, DefaultAnswer)
+	opts.SecurePort = cmp.Or(opts.SecurePort, 443)
 	p := &Proxy{opts: opts, body: bodyTime, bodyRate: bodyRate, metrics: newMetrics(opts.Registry)}
 	p.unrouted = p.metrics.of("")
 	p.reverse = &httputil.ReverseProxy{

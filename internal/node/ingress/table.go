@@ -72,9 +72,7 @@ func NewTable(routes []Route) *Table {
 			}
 			continue
 		}
-		if route.Path == "" {
-			route.Path = "/"
-		}
+		route.Path = cmp.Or(route.Path, "/")
 		hosts, host := t.exact, route.Host
 		if suffix, wild := strings.CutPrefix(route.Host, "*."); wild {
 			hosts, host = t.wildcard, suffix

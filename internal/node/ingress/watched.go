@@ -2,6 +2,7 @@ package ingress
 
 import (
 	"bufio"
+	"cmp"
 	"net"
 	"net/http"
 	"sync"
@@ -24,9 +25,7 @@ func (w *watched) WriteHeader(status int) {
 }
 
 func (w *watched) Write(data []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
+	w.status = cmp.Or(w.status, http.StatusOK)
 	n, err := w.ResponseWriter.Write(data)
 	w.bytes += int64(n)
 	return n, err

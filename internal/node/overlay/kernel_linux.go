@@ -62,8 +62,7 @@ func (k *kernel) state(bridge netip.Prefix) (State, error) {
 		return s, err
 	}
 	link, err := netlink.LinkByName(deviceName)
-	var missing netlink.LinkNotFoundError
-	if errors.As(err, &missing) {
+	if _, ok := errors.AsType[netlink.LinkNotFoundError](err); ok {
 		link, err = nil, nil
 	}
 	if err != nil {
@@ -172,8 +171,7 @@ func (k *kernel) removeDevice() error {
 		k.tunnel = nil
 	}
 	link, err := netlink.LinkByName(deviceName)
-	var missing netlink.LinkNotFoundError
-	if errors.As(err, &missing) {
+	if _, ok := errors.AsType[netlink.LinkNotFoundError](err); ok {
 		return nil
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,9 +47,7 @@ func ReadSettings(folder string) (settings Settings, known bool, err error) {
 	if err != nil {
 		return settings, false, fmt.Errorf("read %s: %w", path, err)
 	}
-	if settings.State == "" {
-		settings.State = membership.Voting
-	}
+	settings.State = cmp.Or(settings.State, membership.Voting)
 	return settings, true, nil
 }
 

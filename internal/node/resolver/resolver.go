@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,15 +44,9 @@ type Resolver struct {
 
 // New returns a Resolver that doesn't listen yet.
 func New(o Options) *Resolver {
-	if o.Config == "" {
-		o.Config = "/etc/resolv.conf"
-	}
-	if o.Upstream == "" {
-		o.Upstream = "53"
-	}
-	if o.Port == 0 {
-		o.Port = 53
-	}
+	o.Config = cmp.Or(o.Config, "/etc/resolv.conf")
+	o.Upstream = cmp.Or(o.Upstream, "53")
+	o.Port = cmp.Or(o.Port, 53)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

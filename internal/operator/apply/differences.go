@@ -74,12 +74,9 @@ func same(a, b any) bool {
 
 // lacks reports whether an element of wanted is missing in live.
 func lacks(wanted, live []any) bool {
-	for _, one := range wanted {
-		if !slices.ContainsFunc(live, func(other any) bool { return len(differences(nil, one, other)) == 0 }) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(wanted, func(one any) bool {
+		return !slices.ContainsFunc(live, func(other any) bool { return len(differences(nil, one, other)) == 0 })
+	})
 }
 
 // Manager returns the field manager that set a field last, in the API server's record, and whether it did so by an

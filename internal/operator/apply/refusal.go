@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// Refusal says why the API server did not create an object.
+// Refusal is the reason why the API server did not create an object.
 type Refusal struct {
 	// Message is the API server's message.
 	Message string

@@ -13,7 +13,8 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// Policy says what an operator may work on. The zero value allows everything in namespaces labelled for it.
+// Policy limits the objects that an operator may work on. The zero value allows everything in namespaces labelled for
+// it.
 type Policy struct {
 	// AnyNamespace also allows namespaces without the label managed-by=vworkspace.
 	AnyNamespace bool
@@ -35,7 +36,7 @@ const (
 	ChartNotAllowed   Reason = "ChartNotAllowed"
 )
 
-// RefusalError says why an object is not worked on. The refusal ends when what it names is changed.
+// RefusalError is the reason why an object is not worked on. The refusal ends when what it names is changed.
 type RefusalError struct {
 	Reason  Reason
 	Message string

@@ -1,6 +1,7 @@
 package downstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -45,9 +46,7 @@ var _ source.SyncingSource = (*Source)(nil)
 
 // New returns a Source for a controller.
 func New(opts Options) *Source {
-	if opts.Retry == 0 {
-		opts.Retry = 10 * time.Second
-	}
+	opts.Retry = cmp.Or(opts.Retry, 10*time.Second)
 	return &Source{opts: opts, settled: make(chan struct{})}
 }
 

@@ -85,7 +85,7 @@ func Kinds() []schema.GroupVersionKind {
 	}
 }
 
-// RefusalError says why an operation can never run.
+// RefusalError is the reason why an operation can never run.
 type RefusalError struct {
 	// Reason is the reason of the condition Accepted.
 	Reason string

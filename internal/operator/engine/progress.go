@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"maps"
+
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 )
 
-// State says how far an engine has got.
+// State is the progress of an engine.
 type State int
 
 // The states of an engine.
@@ -76,9 +78,7 @@ func (p Progress) with(name, value string) Progress {
 		return p
 	}
 	outputs := map[string]string{name: value}
-	for k, v := range p.Outputs {
-		outputs[k] = v
-	}
+	maps.Copy(outputs, p.Outputs)
 	p.Outputs = outputs
 	return p
 }

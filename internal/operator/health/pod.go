@@ -80,9 +80,7 @@ func failureOf(pod *corev1.Pod) string {
 // exitOf returns how a container that isn't ready failed last, or an empty text.
 func exitOf(c corev1.ContainerStatus) string {
 	ended := c.State.Terminated
-	if ended == nil {
-		ended = c.LastTerminationState.Terminated
-	}
+	ended = cmp.Or(ended, c.LastTerminationState.Terminated)
 	if ended == nil || ended.ExitCode == 0 && c.State.Waiting == nil {
 		return ""
 	}

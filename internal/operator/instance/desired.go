@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -139,9 +140,7 @@ func setValues(spec map[string]any, declared *appsv1alpha1.ApplicationInstanceSp
 // merge returns base overridden by over, merging maps recursively.
 func merge(base, over map[string]any) map[string]any {
 	merged := make(map[string]any, len(base)+len(over))
-	for key, value := range base {
-		merged[key] = value
-	}
+	maps.Copy(merged, base)
 	for key, value := range over {
 		into, isMap := merged[key].(map[string]any)
 		if values, ok := value.(map[string]any); ok && isMap {

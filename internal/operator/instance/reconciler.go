@@ -154,8 +154,7 @@ func (r *Reconciler) report(ctx context.Context, instance *appsv1alpha1.Applicat
 		return nil
 	}
 	if err := r.applyStatus(ctx, instance, result.Status); err != nil {
-		var refused *refusedError
-		if errors.As(err, &refused) {
+		if _, ok := errors.AsType[*refusedError](err); ok {
 			r.Events.Record(ctx, instance, kindInstance, []Event{{
 				Warning: true, Reason: appsv1alpha1.BlockedFieldConflict, Condition: metav1.Condition{Type: "Status"},
 				Message: limit("the status can't be written: "+err.Error(), 1024),

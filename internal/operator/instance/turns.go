@@ -9,9 +9,9 @@ import (
 	rates "tend.dev/tend/internal/platform/limit"
 )
 
-// turns says which instance may read an object next. A turn is one read, so that neither many instances of a namespace
-// nor one with many objects hold up another namespace by more than a read at a time: namespaces take turns, and within
-// one its instances do.
+// turns decides which instance may read an object next. A turn is one read, so that neither many instances of a
+// namespace nor one with many objects hold up another namespace by more than a read at a time: namespaces take turns,
+// and within one its instances do.
 //
 // The instance whose turn it is asks again after the delay of the limit; the others ask when their turn comes. So no
 // worker waits, and one timer runs, however many instances wait.

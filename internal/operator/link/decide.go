@@ -3,6 +3,7 @@ package link
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -141,19 +142,11 @@ func (p *planner) finish() Plan {
 		}
 	}
 	p.plan.Events = append(transitions(p.Cluster.Status.Conditions, status.Conditions), p.plan.Events...)
-	if p.plan.Finalizer && !hasFinalizer(p.Cluster) && p.Cluster.DeletionTimestamp != nil {
+	if p.plan.Finalizer && !slices.Contains(p.Cluster.Finalizers, identity.FinalizerCluster) &&
+		p.Cluster.DeletionTimestamp != nil {
 		p.plan.Finalizer = false // a deleting object must not get new finalizers
 	}
 	return p.plan
-}
-
-func hasFinalizer(c *opsv1alpha1.Cluster) bool {
-	for _, f := range c.Finalizers {
-		if f == identity.FinalizerCluster {
-			return true
-		}
-	}
-	return false
 }
 
 // at returns a time in its stored form.

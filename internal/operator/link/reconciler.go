@@ -3,6 +3,7 @@ package link
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -97,7 +98,8 @@ func (r *Reconciler) execute(ctx context.Context, in Input, plan Plan) error {
 		r.Connection.Want(plan.Wanted)
 		r.Connection.Heartbeat(plan.Status.Conditions, changed)
 	}
-	if !plan.Finalizer && hasFinalizer(cluster) && cluster.DeletionTimestamp != nil {
+	if !plan.Finalizer && slices.Contains(cluster.Finalizers, identity.FinalizerCluster) &&
+		cluster.DeletionTimestamp != nil {
 		return r.end(ctx, cluster)
 	}
 	return nil

@@ -86,9 +86,7 @@ func inventoryOf(status map[string]any, current bool) *pull.Inventory {
 type inventoryEntry = appsv1alpha1.InventoryEntry
 
 func conditionOf(c metav1.Condition, observed int64) pull.Condition {
-	if c.ObservedGeneration == 0 {
-		c.ObservedGeneration = observed
-	}
+	c.ObservedGeneration = cmp.Or(c.ObservedGeneration, observed)
 	return pull.Condition{
 		Type: c.Type, Status: api.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
 		LastTransitionTime: c.LastTransitionTime.UTC(), ObservedGeneration: c.ObservedGeneration,

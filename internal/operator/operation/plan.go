@@ -40,7 +40,7 @@ type Input struct {
 	Now time.Time
 }
 
-// Plan says what to do with an operation, in this order: add the finalizer, write the status, apply or delete the
+// Plan holds what to do with an operation, in this order: add the finalizer, write the status, apply or delete the
 // object, remove the finalizer.
 type Plan struct {
 	// Status is the new status.

@@ -40,8 +40,7 @@ func (e *StatusError) Error() string {
 
 // statusOf returns the HTTP status of an error answer, or 0 if there was no answer.
 func statusOf(err error) int {
-	var answered *StatusError
-	if errors.As(err, &answered) {
+	if answered, ok := errors.AsType[*StatusError](err); ok {
 		return answered.Status
 	}
 	return 0

@@ -38,7 +38,7 @@ type Observation struct {
 	History *pull.History
 }
 
-// end says how far a resource is with what was applied.
+// end is the progress of a resource with what was applied.
 type end int
 
 // The values of end.

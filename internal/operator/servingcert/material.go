@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/util/cert"
@@ -127,10 +128,7 @@ func issue(
 
 // same reports whether two Secrets have equal contents.
 func same(a, b map[string][]byte) bool {
-	for _, key := range []string{keyAuthority, keySigner, keyCertificate, keyKey} {
-		if !bytes.Equal(a[key], b[key]) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]string{keyAuthority, keySigner, keyCertificate, keyKey}, func(key string) bool {
+		return !bytes.Equal(a[key], b[key])
+	})
 }

@@ -1,6 +1,7 @@
 package transition
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -144,9 +145,7 @@ func (r *Recorder) event(
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%s/%s/%d", object.GetUID(), c.Type, c.Status, c.Reason, c.LastTransitionTime.Unix()))
 	namespace, name := object.GetNamespace(), object.GetName()
-	if namespace == "" {
-		namespace = metav1.NamespaceDefault
-	}
+	namespace = cmp.Or(namespace, metav1.NamespaceDefault)
 	labels := map[string]string{identity.LabelManagedBy: identity.ManagedBy}
 	if r.ClusterID != nil {
 		if id, err := r.ClusterID(ctx); err == nil && id != "" {

@@ -1,28 +1,29 @@
 package procsession
 
 import (
-	"bytes"
 	"os"
 	"strconv"
 	"syscall"
+
+	"github.com/prometheus/procfs"
 )
 
 // Session is that of a process which leads one. Process numbers are reused: the leader is known by its start too.
 type Session struct {
 	leader  int
-	started string
+	started uint64
 }
 
 // Of returns the session that a process leads; ok is false if it leads none, or is gone.
 func Of(leader int) (s Session, ok bool) {
-	found, started, ok := read(leader)
-	return Session{leader, started}, ok && leader > 1 && found == leader
+	stat, ok := read(leader)
+	return Session{leader, stat.Starttime}, ok && leader > 1 && stat.Session == leader
 }
 
 // Signal sends a signal to each process of the session that belongs says yes to, and returns how many there are. While
 // one is left, the kernel gives the leader's number to no other process.
 func (s Session) Signal(signal os.Signal, belongs func(pid int) bool) (found int) {
-	if session, started, there := read(s.leader); there && (session != s.leader || started != s.started) {
+	if stat, there := read(s.leader); there && (stat.Session != s.leader || stat.Starttime != s.started) {
 		return 0 // all have ended, and the number is another's
 	}
 	entries, err := os.ReadDir("/proc")
@@ -38,7 +39,7 @@ func (s Session) Signal(signal os.Signal, belongs func(pid int) bool) (found int
 		if err != nil {
 			continue
 		}
-		if session, _, there := read(pid); there && session == s.leader && belongs(pid) {
+		if stat, there := read(pid); there && stat.Session == s.leader && belongs(pid) {
 			found++
 			_ = process.Signal(signal) // it may have ended since
 		}
@@ -47,20 +48,14 @@ func (s Session) Signal(signal os.Signal, belongs func(pid int) bool) (found int
 	return found
 }
 
-// read returns the session and the start of a process that has not ended, from /proc/PID/stat.
-func read(pid int) (session int, started string, ok bool) {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+// read returns what the kernel knows of a process that has not ended.
+func read(pid int) (stat procfs.ProcStat, ok bool) {
+	process, err := procfs.NewProc(pid)
 	if err != nil {
-		return 0, "", false
+		return stat, false
 	}
-	_, after, _ := bytes.Cut(stat[max(bytes.LastIndexByte(stat, ')'), 0):], []byte(" ")) // the name may have spaces
-	// From the third field on: state, parent, group, session (the 6th), …, start (the 22nd).
-	fields := bytes.Fields(after)
-	if len(fields) < 20 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
-		return 0, "", false
-	}
-	session, err = strconv.Atoi(string(fields[3]))
-	return session, string(fields[19]), err == nil
+	stat, err = process.Stat()
+	return stat, err == nil && stat.State != "Z" && stat.State != "X"
 }
 
 // Hangup are the signals by which a session is asked to end: SIGHUP for shells, which pass it on, and SIGTERM.

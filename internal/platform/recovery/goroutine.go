@@ -40,8 +40,7 @@ func (g *Group) Wait() { g.wait.Wait() }
 func Keep(ctx context.Context, fn func(context.Context) error, attrs ...any) error {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		err := Call(func() error { return fn(ctx) }, attrs...)
-		var panicked *PanicError
-		if !errors.As(err, &panicked) {
+		if _, ok := errors.AsType[*PanicError](err); !ok {
 			return err
 		}
 		if delay.For(ctx, pause) != nil {

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -86,12 +87,7 @@ func (s *Sockets) Lent(address string) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, h := range s.held {
-		if h.fits(address) && !h.own() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.held, func(h held) bool { return h.fits(address) && !h.own() })
 }
 
 // Keep passes a listener that was opened for an address to the service manager. Without a service manager it does

@@ -86,5 +86,3 @@ func (u *unframed) finish() error {
 	}
 	return nil
 }
-
-func newReader(text []byte) io.Reader { return bytes.NewReader(text) }

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"archive/tar"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -61,7 +62,7 @@ func (w *Writer) addJSON(name string, value any) error {
 		return err
 	}
 	text = append(text, '\n')
-	return w.add(name, int64(len(text)), newReader(text))
+	return w.add(name, int64(len(text)), bytes.NewReader(text))
 }
 
 // Close writes the manifest and the sum of everything, and returns the manifest. It doesn't close out.

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"tend.dev/tend/internal/platform/durable"
+
 	"github.com/google/renameio/v2"
 
 	"tend.dev/tend/internal/server/backup"
@@ -82,7 +84,7 @@ func (d *daemon) folderBackup(ctx context.Context, at time.Time) (made storedBac
 		return made, fmt.Errorf("back up to %s: %w", folder, err)
 	}
 	made.name = path
-	return made, errors.Join(syncFolder(folder), reads(path, sum))
+	return made, errors.Join(durable.Sync(folder), reads(path, sum))
 }
 
 // reads compares a file with the checksum of the bytes written to it.
@@ -156,12 +158,4 @@ func (c *counter) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
 	c.n += int64(n)
 	return n, err
-}
-
-func syncFolder(path string) error {
-	folder, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("sync %s: %w", path, err)
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }

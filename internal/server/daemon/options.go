@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"crypto/x509"
 	"errors"
 	"net"
@@ -100,9 +101,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
 	}
-	if o.Backups.Keep == 0 {
-		o.Backups.Keep = 7
-	}
+	o.Backups.Keep = cmp.Or(o.Backups.Keep, 7)
 	for _, keep := range []*eventlog.Retention{&o.Events, &o.AuditLog} {
 		*keep = keep.WithDefaults()
 	}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"tend.dev/tend/internal/platform/durable"
+
 	"github.com/google/renameio/v2"
 )
 
@@ -62,11 +64,7 @@ func (d *daemon) writeProgress(p progress) error {
 	if err := renameio.WriteFile(path, append(raw, '\n'), 0o600, renameio.WithTempDir(filepath.Dir(path))); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	folder, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return durable.Sync(filepath.Dir(path))
 }
 
 // keepProgress stores the view's revision, which is never ahead of the store on disk, until ctx ends.

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -78,10 +79,7 @@ func (d *daemon) lookAtJoins(ctx context.Context, looks map[uint64]int) {
 
 // nameOr returns the name of a member, or its address until it has started.
 func nameOr(m etcd.Member) string {
-	if m.Name == "" {
-		return m.URL
-	}
-	return m.Name
+	return cmp.Or(m.Name, m.URL)
 }
 
 // takeOut removes a server, and the records kept for it.

@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -141,10 +140,7 @@ func (s *settlement) stamp(ctx context.Context, read records.Read[api.Object]) {
 	if value == "" || object.Metadata.Stamps[api.StampRestored] == value {
 		return
 	}
-	object.Metadata.Stamps = maps.Clone(object.Metadata.Stamps)
-	if object.Metadata.Stamps == nil {
-		object.Metadata.Stamps = map[string]string{}
-	}
+	object.Metadata.Stamps = object.Metadata.CopyStamps()
 	object.Metadata.Stamps[api.StampRestored] = value
 	key := records.ObjectKey(object.Ref())
 	s.begin(ctx).If(key, read.Modified).Put(key, object)

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"tend.dev/tend/internal/platform/durable"
 )
 
 // halfWritten matches the names of files until they are complete.
@@ -81,7 +83,7 @@ func (s *Store) take(half, digest string) error {
 		return s.fault(err)
 	}
 	_ = s.ledger.Claim(digest)
-	return syncFolder(s.blobs)
+	return durable.Sync(s.blobs)
 }
 
 func (s *Store) fault(err error) error {
@@ -111,13 +113,4 @@ func (w *roomyWriter) Write(p []byte) (int, error) {
 		}
 	}
 	return w.file.Write(p)
-}
-
-func syncFolder(path string) error {
-	folder, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("sync %s: %w", path, err)
-	}
-	defer folder.Close()
-	return folder.Sync()
 }

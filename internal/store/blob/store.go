@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -44,9 +45,7 @@ type Store struct {
 func Open(o Options) (*Store, error) {
 	s := &Store{blobs: filepath.Join(o.Root, "blobs", "sha256"), links: filepath.Join(o.Root, "assets"),
 		free: o.MinFree, ledger: o.Ledger}
-	if s.free == 0 {
-		s.free = DefaultMinFree
-	}
+	s.free = cmp.Or(s.free, DefaultMinFree)
 	if err := os.MkdirAll(s.blobs, 0o700); err != nil {
 		return nil, fmt.Errorf("open the blobs: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -56,12 +57,7 @@ func (d disk) cure(err error) string {
 }
 
 func deletesOnly(txn store.Txn) bool {
-	for _, op := range txn.Do {
-		if !op.Delete {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(txn.Do, func(op store.Op) bool { return !op.Delete })
 }
 
 func (d disk) ballast() string { return filepath.Join(d.opts.DataDir, "ballast") }

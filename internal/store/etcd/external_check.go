@@ -169,8 +169,7 @@ func (e *External) tryWrite(ctx context.Context) error {
 }
 
 func codeOf(err error) codes.Code {
-	var answer rpctypes.EtcdError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[rpctypes.EtcdError](err); ok {
 		return answer.Code()
 	}
 	return codes.Unknown

@@ -84,12 +84,7 @@ func (f *Footprint) Holds(s Snapshot) bool {
 			return false
 		}
 	}
-	for _, k := range f.kept {
-		if k.again(s) != k.value {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(f.kept, func(k kept) bool { return k.again(s) != k.value })
 }
 
 // in returns the lookup with its answer in another snapshot.

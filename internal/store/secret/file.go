@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"tend.dev/tend/internal/platform/durable"
 )
 
 const maxFile = 64 << 10
@@ -94,14 +96,5 @@ func storePrivate(path string, content []byte, place func(from, to string) error
 	if err := place(temp.Name(), path); err != nil {
 		return fmt.Errorf("create %s: %w", path, err)
 	}
-	return syncFolder(filepath.Dir(path))
-}
-
-func syncFolder(path string) error {
-	folder, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("sync %s: %w", path, err)
-	}
-	defer folder.Close()
-	return folder.Sync()
+	return durable.Sync(filepath.Dir(path))
 }

@@ -59,6 +59,12 @@ func TestEveryCheckBites(t *testing.T) {
 			map[string]string{
 				"api/a.go": "// Package api: there is no such name, it is no longer here.\npackage api\n// A is what B\n// has.\n",
 			}, "api/a.go:3 says \"is what\""},
+		"Saying declaration": {"a function returns or does something", sayers,
+			map[string]string{
+				"api/a.go":      "package api\n// a says\n// whether it is.\nfunc a() {}\n",
+				"api/b.go":      "package api\ntype b struct {\n// c says why.\nc string }\n// d says nothing.\nvar d b\n",
+				"api/kube/e.go": "package kube\n// E says what is.\ntype E int\n",
+			}, "api/a.go:4: the comment \"says whether\""},
 		"Denied noun": {"messages too", relativeClauses,
 			map[string]string{"api/a.go": "package a\nvar a = \"%q is no name\""}, "api/a.go:2 says \"is no\""},
 		"Long line": {"120 columns, apart from texts", longLines,

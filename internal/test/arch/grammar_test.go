@@ -50,6 +50,39 @@ func relativeClauses(all []*source) (faults []string) {
 	return faults
 }
 
+// saying finds a declaration that says or tells something: a function returns or does it, a type or a value is it.
+// The text of a field may say something.
+var saying = regexp.MustCompile(`^\w+ ((?:says|tells) (?:what|how|whether|where|when|why|which|who|if))\b`)
+
+func TestDeclarationsDontSay(t *testing.T) { report(t, sayers(sources(t))) }
+
+// sayers finds such comments. Those of api/kube are the descriptions of the CRDs.
+func sayers(all []*source) (faults []string) {
+	for _, s := range all {
+		if ast.IsGenerated(s.ast) || within(s.folder(), "api/kube") {
+			continue
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			var doc *ast.CommentGroup
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				doc = n.Doc
+			case *ast.GenDecl:
+				doc = n.Doc
+			case *ast.TypeSpec:
+				doc = n.Doc
+			case *ast.ValueSpec:
+				doc = n.Doc
+			}
+			if found := saying.FindStringSubmatch(strings.Join(strings.Fields(doc.Text()), " ")); found != nil {
+				faults = append(faults, fmt.Sprintf("%s: the comment %q: write what it returns, does or is", s.at(n), found[1]))
+			}
+			return true
+		})
+	}
+	return faults
+}
+
 func TestLinesAreShort(t *testing.T) { report(t, longLines(sources(t))) }
 
 func longLines(all []*source) (faults []string) {

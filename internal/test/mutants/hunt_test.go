@@ -106,7 +106,7 @@ func (m mutant) hunt(t *testing.T) [][]byte {
 	return nil
 }
 
-// longest is how long one test may take: on a busy machine the worlds take half an hour.
+// longest bounds one test: on a busy machine the worlds take half an hour.
 const longest = "1h"
 
 // keep writes the seed of the world that saw the mutant into its file.

@@ -35,7 +35,7 @@ func (w *World) lull(m *machine, random *rand.Rand) {
 	}
 }
 
-// horizon says how much one life of a server has seen of its store for sure. A goroutine that was given a commit may
+// horizon is the part of its store that one life of a server has seen for sure. A goroutine that was given a commit may
 // work on it until time passes: what was passed on at an earlier instant has been seen.
 type horizon struct {
 	mu           sync.Mutex

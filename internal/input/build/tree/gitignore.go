@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -109,11 +110,11 @@ func (r *readRules) ignores(name string, folder bool) (bool, error) {
 			below = strings.TrimPrefix(name, at+"/")
 		}
 		rules := r.of[at]
-		for i := len(rules) - 1; i >= 0; i-- {
-			if !rules[i].matches(below, folder) {
+		for _, rule := range slices.Backward(rules) {
+			if !rule.matches(below, folder) {
 				continue
 			}
-			if !rules[i].include {
+			if !rule.include {
 				return true, nil
 			}
 			return false, r.goOn(name, folder)

@@ -212,8 +212,7 @@ func (b *Builder) unpack(ctx context.Context, digest, folder string) error {
 		return err
 	}
 	err = tree.Unpack(ctx, from, folder, tree.Limits{Bytes: b.opts.MaxBytes})
-	var hostile *tree.HostileError
-	if errors.As(err, &hostile) {
+	if _, ok := errors.AsType[*tree.HostileError](err); ok {
 		return &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: err.Error(),
 			Next: "pack the source with tend apply"}
 	}

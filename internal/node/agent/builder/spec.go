@@ -58,7 +58,7 @@ func withDockerfile(from io.Reader, how recipe.Recipe) (io.Reader, error) {
 	return io.MultiReader(&first, from), nil
 }
 
-// announcement says how a tree is built.
+// announcement returns a line on how a tree is built.
 func announcement(how recipe.Recipe) string {
 	if how.Dockerfile != "" {
 		return fmt.Sprintf("building with %s: %s", how.Dockerfile, how.Why)

@@ -1,6 +1,7 @@
 package prober
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,8 +72,7 @@ func (w *web) get(ctx context.Context, address string, probe api.HTTPGet) error 
 	}
 	response, err := w.client.Do(request)
 	if err != nil {
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err
 		}
 		if err = timeoutOr(ctx, err); errors.Is(err, context.DeadlineExceeded) {
@@ -113,9 +113,7 @@ func newRequest(ctx context.Context, address string, probe api.HTTPGet) (*http.R
 		headers.Del("Host")
 	}
 	scheme := probe.Scheme
-	if scheme == "" {
-		scheme = "http"
-	}
+	scheme = cmp.Or(scheme, "http")
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+host+probe.Path, nil)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package certs
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -79,9 +80,7 @@ type State struct {
 
 // New returns a Manager without policies.
 func New(opts Options) *Manager {
-	if opts.Directory == "" {
-		opts.Directory = certmagic.LetsEncryptProductionCA
-	}
+	opts.Directory = cmp.Or(opts.Directory, certmagic.LetsEncryptProductionCA)
 	if opts.Client == nil {
 		opts.Client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse

@@ -1,6 +1,7 @@
 package certs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -39,9 +40,7 @@ type group struct {
 
 func (p Policy) group() group {
 	g := group{provider: p.Provider, email: p.Email}
-	if g.provider == "" {
-		g.provider = ACME
-	}
+	g.provider = cmp.Or(g.provider, ACME)
 	if p.OnDemand {
 		g.ask, g.confined = p.Ask, p.Confined
 	}

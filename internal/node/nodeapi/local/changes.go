@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"net/netip"
 	"strings"
 
@@ -138,10 +139,7 @@ func runsOn(value any) string {
 
 // valueOf returns the record that changed, as it is or was.
 func valueOf(change view.Change) any {
-	if change.New == nil {
-		return change.Old
-	}
-	return change.New
+	return cmp.Or(change.New, change.Old)
 }
 
 // statusChanged returns the effects of a node's report. They are quiet for the node itself, with two exceptions: the

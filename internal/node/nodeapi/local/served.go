@@ -240,7 +240,7 @@ func (c *Control) put(ctx context.Context, site, key string, record any) error {
 	}
 }
 
-// certificate says where an ingress's certificate comes from, if it wants one.
+// certificate returns the source of an ingress's certificate, if it wants one.
 func (c *Control) certificate(snap records.Snapshot, ref api.Ref, spec api.IngressSpec) (node.Certificate, bool) {
 	if !spec.Secure() {
 		return node.Certificate{}, false

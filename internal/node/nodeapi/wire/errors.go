@@ -50,20 +50,17 @@ const (
 
 // ProblemOf returns an error as it travels. Its status is one of an error, whatever err says.
 func ProblemOf(err error) *api.Problem {
-	var problem *api.Problem
-	if errors.As(err, &problem) {
+	if problem, ok := errors.AsType[*api.Problem](err); ok {
 		if problem.Status < http.StatusBadRequest || problem.Status > 599 {
 			copied := *problem
 			copied.Status, problem = http.StatusBadRequest, &copied
 		}
 		return problem
 	}
-	var refusal *runtime.RejectedError
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*runtime.RejectedError](err); ok {
 		return reasoned(rejected, http.StatusUnprocessableEntity, err, *refusal)
 	}
-	var passing *runtime.TransientError
-	if errors.As(err, &passing) {
+	if passing, ok := errors.AsType[*runtime.TransientError](err); ok {
 		return reasoned(transient, http.StatusServiceUnavailable, err, runtime.RejectedError(*passing))
 	}
 	for _, k := range known {

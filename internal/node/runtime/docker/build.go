@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/distribution/reference"
 	"github.com/moby/moby/api/types/build"
@@ -19,9 +20,7 @@ import (
 // Build builds an image with BuildKit if the engine has it, else with the engine's classic builder.
 func (r *Runtime) Build(ctx context.Context, spec runtime.BuildSpec, output func(line string)) (runtime.Image, error) {
 	labels := map[string]string{api.LabelBuildCluster: r.options.Cluster}
-	for name, value := range spec.Labels {
-		labels[name] = value
-	}
+	maps.Copy(labels, spec.Labels)
 	options := client.ImageBuildOptions{
 		Tags: spec.Tags, Dockerfile: spec.Dockerfile, BuildArgs: pointers(spec.Args), Labels: labels,
 		NoCache: spec.NoCache, Remove: true, ForceRemove: true,

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -66,9 +67,7 @@ func New(_ context.Context, options Options) (*Runtime, error) {
 	if options.Cluster == "" || options.Node == "" {
 		return nil, fmt.Errorf("docker runtime: Cluster and Node are required")
 	}
-	if options.NetworkName == "" {
-		options.NetworkName = api.Network
-	}
+	options.NetworkName = cmp.Or(options.NetworkName, api.Network)
 	if options.NetworkSubnet == nil {
 		options.NetworkSubnet = func() (netip.Prefix, int, error) { return netip.Prefix{}, 0, nil }
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -93,10 +94,5 @@ func rejection(operation, detail string) *runtime.RejectedError {
 
 func containsAll(text string, words []string) bool {
 	text = strings.ToLower(text)
-	for _, word := range words {
-		if !strings.Contains(text, word) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }

@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -113,9 +114,7 @@ func (p places) labels(labels map[string]string) map[string]string {
 		return labels
 	}
 	out := map[string]string{}
-	for key, value := range labels {
-		out[key] = value
-	}
+	maps.Copy(out, labels)
 	out[api.SharedVolumes] = p.shared(declared)
 	return out
 }

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"maps"
 	"os"
 	"strings"
 
@@ -53,9 +54,7 @@ func (m *mapping) storage() error {
 
 func (m *mapping) tmpfs() error {
 	mounts := map[string]string{}
-	for target, options := range m.options.Tmpfs {
-		mounts[target] = options
-	}
+	maps.Copy(mounts, m.options.Tmpfs)
 	for _, entry := range m.declared.Tmpfs {
 		target, options, err := api.ParseTmpfs(entry)
 		if err != nil {

@@ -4,6 +4,7 @@ package process
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,9 +74,7 @@ func environment(spec runtime.ContainerSpec, config rootfs.Config, record shim.R
 		name, value, _ := strings.Cut(pair, "=")
 		env[name] = value
 	}
-	for name, value := range spec.Env {
-		env[name] = value
-	}
+	maps.Copy(env, spec.Env)
 	env[shim.Mark] = record.ID
 	for i, port := range record.Ports {
 		number := strconv.Itoa(port.HostPort)

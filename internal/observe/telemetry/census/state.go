@@ -1,6 +1,7 @@
 package census
 
 import (
+	"cmp"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -112,9 +113,7 @@ func countNodes(s records.Snapshot) map[series]int {
 				state = "ready"
 			}
 		}
-		if availability == "" {
-			availability = api.NodeActive
-		}
+		availability = cmp.Or(availability, api.NodeActive)
 		out[series{state, availability}]++
 	}
 	return out

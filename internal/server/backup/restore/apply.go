@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"tend.dev/tend/internal/platform/durable"
 	"tend.dev/tend/internal/platform/retention"
 	"tend.dev/tend/internal/server/backup"
 )
@@ -42,8 +43,8 @@ func Finish(root string, logger *slog.Logger) error {
 	}
 	logger.Info("restored from a backup", "root", root, "cluster", p.Cluster)
 	// Removing the plan ends the restore, so it comes before the folder.
-	return errors.Join(os.Remove(filepath.Join(staged, "plan.json")), syncFolder(staged), os.RemoveAll(staged),
-		os.RemoveAll(filepath.Join(p.Data, member)), syncFolder(root), syncFolder(p.Data))
+	return errors.Join(os.Remove(filepath.Join(staged, "plan.json")), durable.Sync(staged), os.RemoveAll(staged),
+		os.RemoveAll(filepath.Join(p.Data, member)), durable.Sync(root), durable.Sync(p.Data))
 }
 
 // mover moves files until one move fails.
@@ -72,7 +73,7 @@ func (m *mover) move(staged, place, name string) {
 			return
 		}
 	}
-	m.err = errors.Join(os.Rename(staged, place), syncFolder(filepath.Dir(place)))
+	m.err = errors.Join(os.Rename(staged, place), durable.Sync(filepath.Dir(place)))
 }
 
 // moveAside moves the existing file in a place aside. A data dir on another disk stays there, under another name.
@@ -117,7 +118,7 @@ func (m *mover) blobs(staged, cluster string) {
 		_ = ledger.Claim("sha256:" + entry.Name()) // without the claim the file is never collected, which does no harm
 	}
 	if len(entries) > 0 {
-		m.err = syncFolder(place)
+		m.err = durable.Sync(place)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"tend.dev/tend/internal/platform/durable"
 	"tend.dev/tend/internal/store/etcd"
 )
 
@@ -151,16 +152,6 @@ func syncTree(root string) error {
 		if err != nil {
 			return err
 		}
-		return syncFolder(path)
+		return durable.Sync(path)
 	})
-}
-
-// syncFolder syncs a folder, or a file.
-func syncFolder(path string) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("sync %s: %w", path, err)
-	}
-	defer file.Close()
-	return file.Sync()
 }

@@ -132,7 +132,7 @@ func (g Group) leave(home map[string]string) {
 		return
 	}
 	for _, folder := range g.folders() {
-		controller := strings.Split(strings.TrimPrefix(folder, cgroupRoot+"/"), "/")[0]
+		controller, _, _ := strings.Cut(strings.TrimPrefix(folder, cgroupRoot+"/"), "/")
 		_ = write(filepath.Join(cgroupRoot, controller, home[controller]), "tasks", strconv.Itoa(syscall.Gettid()))
 	}
 }

@@ -64,7 +64,7 @@ func (c *child) fork(files []*os.File) (int, error) {
 		// user: only root may raise a limit.
 		path, args = selfPath, []string{"tend", command, stageLimits, c.dir}
 	} else {
-		attr.Sys.Credential = program.User.credential()
+		attr.Sys.Credential = program.User.Credential()
 	}
 	return c.forkInGroup(path, args, attr)
 }
@@ -127,12 +127,10 @@ func reasonOf(err error) string {
 	return "StartFailed"
 }
 
-func (u *User) credential() *syscall.Credential {
+// Credential returns the ids with which a process runs as the user. Nil means that the user stays the same.
+func (u *User) Credential() *syscall.Credential {
 	if u == nil {
 		return nil
 	}
 	return &syscall.Credential{Uid: u.UID, Gid: u.GID, Groups: u.Groups}
 }
-
-// Credential returns the ids with which a process runs as the user. Nil means that the user stays the same.
-func (u *User) Credential() *syscall.Credential { return u.credential() }
