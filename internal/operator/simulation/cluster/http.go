@@ -36,6 +36,9 @@ type Request struct {
 	Verb, Resource, Namespace, Name string
 }
 
+// Discovery is the resource of a request for the served kinds.
+const Discovery = "discovery"
+
 // IsWrite reports whether the request changes something.
 func (r Request) IsWrite() bool { return r.Verb != http.MethodGet }
 
@@ -58,7 +61,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = r.Body.Close()
 	}
 	if found := discovery(r.URL.Path); found != nil {
-		if err := t.call(t.client.Before, Request{Verb: r.Method, Resource: "discovery"}); err != nil {
+		if err := t.call(t.client.Before, Request{Verb: r.Method, Resource: Discovery}); err != nil {
 			return nil, err
 		}
 		return answer(r, http.StatusOK, found), nil
