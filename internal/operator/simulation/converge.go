@@ -119,6 +119,9 @@ func (w *World) application(object api.Object, differs func(string, ...any)) {
 		differs("%s is not in the cluster: %+v", ref, status)
 		return
 	}
+	if status != nil && conflicts(status) { // a person decides
+		return
+	}
 	if version, stamp := text(live, "spec", "chart", "version"), number(live, "spec", "values", "inline", "stamp"); version !=
 		spec.Chart.Version || stamp != spec.Values.Inline.Stamp {
 		differs("%s is of %s, stamp %d, in the cluster; declared is %s, stamp %d", ref, version, stamp, spec.Chart.Version,
@@ -155,6 +158,12 @@ func (w *World) application(object api.Object, differs func(string, ...any)) {
 	}
 }
 
+// conflicts reports whether Tend says that others have set a field that it declares.
+func conflicts(status *api.DeliveredStatus) bool {
+	c := api.FindCondition(status.Conditions, api.ConditionReady)
+	return c != nil && c.Reason == api.ReasonFieldConflict
+}
+
 // upgraded reports whether an operation upgraded an application to a version.
 func (w *World) upgraded(namespace, name, version string) bool {
 	for _, op := range w.cluster.List(cluster.Operation) {
@@ -187,7 +196,8 @@ func (w *World) ended(object api.Object, differs func(string, ...any)) {
 		return
 	}
 	phase := text(live, "status", "phase")
-	if phase == "Pending" && conditionOf(live, "Blocked").status == "True" {
+	if phase == "Pending" && conditionOf(live, "Blocked").status == "True" ||
+		phase == "Running" && isMissing(text(live, "spec", "parameters", "targetVersion")) { // until its timeout, which is a day
 		return
 	}
 	if phase != "Succeeded" && phase != "Failed" && phase != "Cancelled" {

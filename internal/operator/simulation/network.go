@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"sync/atomic"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
 // dial is the listener of the present world. The operator makes its own transport from the standard one.
@@ -22,6 +24,8 @@ func Enclose() error {
 	if !ok {
 		return errors.New("the standard transport was replaced")
 	}
+	// A handler of client-go sleeps until a time after the last error, which may be one of another world.
+	utilruntime.ErrorHandlers = nil
 	transport.Proxy = nil
 	transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 		to := dial.Load()

@@ -141,7 +141,7 @@ func (o *oracle) instance(c cluster.Change) {
 	}
 	live := c.After
 	at := live.GetNamespace() + "/" + live.GetName()
-	if live.GetAnnotations()[identity.AnnotationReconcile] != identity.ReconcileDisabled {
+	if live.GetAnnotations()[identity.AnnotationReconcile] != identity.ReconcileDisabled || live.GetDeletionTimestamp() != nil {
 		delete(o.paused, at)
 	} else if _, is := o.paused[at]; !is {
 		o.paused[at] = time.Now()
