@@ -69,7 +69,8 @@ func TestEventsAreThoseOfTheStatus(t *testing.T) {
 		t.Fatal("no reason has changed")
 	}
 	for _, event := range result.Events {
-		if diff := cmp.Diff(meta.FindStatusCondition(result.Status.Conditions, event.Condition.Type), &event.Condition); diff != "" {
+		c := meta.FindStatusCondition(result.Status.Conditions, event.Condition.Type)
+		if diff := cmp.Diff(c, &event.Condition); diff != "" {
 			t.Errorf("%s: %s", event.Reason, diff)
 		}
 	}

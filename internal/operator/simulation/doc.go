@@ -9,13 +9,13 @@
 // knows:
 //
 //   - Ready is said of nothing that Helm never deployed, in the cluster and by Tend;
-//   - an operation has one Job, which is made once; no condition of it claims what didn't happen; what ended stays ended;
+//   - an operation has one Job, which is made once; its conditions claim only what happened; what ended stays ended;
 //   - while an instance is paused, its children are left alone;
 //   - a payload that was changed on its way is not applied;
 //   - each transition of a condition has its Event, and one of them, also across kills and lost answers;
 //   - once the faults end, the world comes to rest in bounded time, and writes nothing then;
 //   - at rest the cluster has what people declared and nothing else, and Tend says of it what the cluster says.
 //
-// Add a verb or a fault to repertoire.go: a name, a weight and a function of *World. docs/contribute/testing.md says how
-// to repeat a seed.
+// Add a verb or a fault to the repertoire: a name, a weight and a function of *World. docs/contribute/testing.md says
+// how to repeat a seed. All files but this one are tests.
 package simulation

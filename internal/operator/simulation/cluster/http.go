@@ -68,7 +68,9 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	to, ok := parse(r.URL.Path)
 	if !ok {
-		return refusal(r, apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, to.kind.groupResource(), "", "no such path", 0, true)), nil
+		return refusal(r, apierrors.NewGenericServerResponse(
+			http.StatusNotFound, r.Method, to.kind.groupResource(), "", "no such path", 0, true,
+		)), nil
 	}
 	if r.Method == http.MethodGet && r.URL.Query().Get("watch") != "" {
 		return t.watch(r, to)
@@ -105,7 +107,7 @@ func failed(r *http.Request, err error) (*http.Response, error) {
 	return nil, err
 }
 
-// place is what a path names.
+// place names the object, or the objects, of a path.
 type place struct {
 	kind            kind
 	namespace, name string

@@ -103,7 +103,9 @@ func discovery(path string) any {
 		return nil
 	}
 	name, version, hasVersion := strings.Cut(rest, "/")
-	list := &metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: strings.TrimPrefix(rest, "/")}
+	list := &metav1.APIResourceList{
+		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: strings.TrimPrefix(rest, "/"),
+	}
 	for _, k := range kinds {
 		if k.Group != name || hasVersion && k.Version != version {
 			continue

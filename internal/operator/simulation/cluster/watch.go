@@ -153,7 +153,8 @@ func (s *stream) begin() error {
 	}
 	s.sent = version
 	mark := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{
-		"resourceVersion": strconv.FormatUint(version, 10), "annotations": map[string]any{metav1.InitialEventsAnnotationKey: "true"},
+		"resourceVersion": strconv.FormatUint(version, 10),
+		"annotations":     map[string]any{metav1.InitialEventsAnnotationKey: "true"},
 	}}}
 	mark.SetGroupVersionKind(s.to.kind.GroupVersionKind)
 	return s.send("BOOKMARK", partly(mark, s.partial))

@@ -78,7 +78,9 @@ func (c *Cluster) Update(object *unstructured.Unstructured, w Write) (*unstructu
 }
 
 // Delete deletes an object, or marks it as going while it has finalizers.
-func (c *Cluster) Delete(object *unstructured.Unstructured, by string, uid types.UID) (*unstructured.Unstructured, error) {
+func (c *Cluster) Delete(
+	object *unstructured.Unstructured, by string, uid types.UID,
+) (*unstructured.Unstructured, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at := keyOf(object)
@@ -182,7 +184,8 @@ func (c *Cluster) change(
 	if live != nil && isSame(live, next) {
 		return live.DeepCopy(), nil
 	}
-	if live != nil && live.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && k.GroupVersionKind != Namespace {
+	ends := live != nil && live.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0
+	if ends && k.GroupVersionKind != Namespace {
 		c.store(at, w.By, nil)
 		return next, nil
 	}

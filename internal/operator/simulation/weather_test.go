@@ -35,14 +35,16 @@ func newWeather(w *World) *weather { return &weather{w: w, cut: make(chan struct
 var errLost = errors.New("read: connection reset by peer")
 
 func (a *weather) before(r cluster.Request) error {
-	if r.Resource != cluster.Discovery { // client-go holds a lock meanwhile, and synctest's clock stands while one waits for it
+	// In a discovery, client-go holds a lock, and the clock of synctest stands while another goroutine waits for it.
+	if r.Resource != cluster.Discovery {
 		time.Sleep(a.w.between(time.Millisecond, 8*time.Millisecond))
 	}
 	switch {
 	case a.down.Load():
 		return fmt.Errorf("dial tcp: %w", errRefused)
 	case r.IsWrite() && a.lossy.Load() && a.w.sometimes(8):
-		return apierrors.NewConflict(schema.GroupResource{Resource: r.Resource}, r.Name, errors.New("the object has been modified"))
+		of := schema.GroupResource{Resource: r.Resource}
+		return apierrors.NewConflict(of, r.Name, errors.New("the object has been modified"))
 	case r.IsWrite() && a.lossy.Load() && a.w.sometimes(8):
 		return errLost
 	}

@@ -28,7 +28,7 @@ type flux struct {
 	deployed map[chart]bool
 }
 
-// chart is what a release is made of: a version and the stamp of its values.
+// chart identifies the content of a release: a version and the stamp of its values.
 type chart struct {
 	version string
 	stamp   int64
@@ -193,7 +193,8 @@ func (f *flux) ends(live *unstructured.Unstructured, p *play, suspended bool) bo
 func (f *flux) choose(live *unstructured.Unstructured, p *play) {
 	source := f.w.cluster.Get(cluster.OCIRepository, live.GetNamespace(), text(live, "spec", "chartRef", "name"))
 	tag, artifact := tagOf(source), text(source, "status", "artifact", "revision")
-	if artifact == "" || !strings.HasPrefix(artifact, tag+"@") || number(source, "status", "observedGeneration") != source.GetGeneration() {
+	if artifact == "" || !strings.HasPrefix(artifact, tag+"@") ||
+		number(source, "status", "observedGeneration") != source.GetGeneration() {
 		if p.generation == 0 && !p.waits {
 			p.waits = true
 			p.script = f.said("oci/install", "HelmRelease", "")[:2] // it waits for its source

@@ -21,7 +21,7 @@ type oracle struct {
 	// last is the time and the object of the last change that counts at rest.
 	last     time.Time
 	lastWhat string
-	// operations is what happened to the objects of operations, by the operation's UID.
+	// operations holds what happened to the objects of operations, by the operation's UID.
 	operations map[types.UID]*deeds
 	// paused is since when an instance is paused, by namespace and name.
 	paused map[string]time.Time
@@ -29,7 +29,7 @@ type oracle struct {
 	transitions map[transition]int
 }
 
-// deeds is what happened to the objects of an operation.
+// deeds counts what happened to the objects of an operation.
 type deeds struct {
 	// created counts its Jobs, lost those that others than the operator deleted. live is the Job that exists.
 	created, lost int
@@ -141,7 +141,8 @@ func (o *oracle) instance(c cluster.Change) {
 	}
 	live := c.After
 	at := live.GetNamespace() + "/" + live.GetName()
-	if live.GetAnnotations()[identity.AnnotationReconcile] != identity.ReconcileDisabled || live.GetDeletionTimestamp() != nil {
+	disabled := live.GetAnnotations()[identity.AnnotationReconcile] == identity.ReconcileDisabled
+	if !disabled || live.GetDeletionTimestamp() != nil {
 		delete(o.paused, at)
 	} else if _, is := o.paused[at]; !is {
 		o.paused[at] = time.Now()
@@ -210,7 +211,8 @@ func (o *oracle) child(c cluster.Change, either *unstructured.Unstructured) {
 	for _, owner := range either.GetOwnerReferences() {
 		since, is := o.paused[either.GetNamespace()+"/"+owner.Name]
 		if is && time.Since(since) > 2*maxLate {
-			o.w.fail("%s %s/%s is written while its instance is paused", either.GetKind(), either.GetNamespace(), either.GetName())
+			o.w.fail("%s %s/%s is written while its instance is paused", either.GetKind(), either.GetNamespace(),
+				either.GetName())
 		}
 	}
 }

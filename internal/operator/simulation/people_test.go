@@ -38,7 +38,8 @@ type declared struct {
 // applies applies an object as `tend apply` does.
 func (w *World) applies(ref api.Ref, annotations map[string]string, spec string) {
 	object := api.Object{
-		Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Spec: json.RawMessage(spec), Metadata: api.Metadata{Annotations: annotations},
+		Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Spec: json.RawMessage(spec),
+		Metadata: api.Metadata{Annotations: annotations},
 	}
 	_, err := w.plane.Verbs().Apply(w.ctx, []api.Object{object}, verbs.ApplyOptions{
 		FieldManager: verbs.FieldManager{Actor: "ada"},
@@ -104,7 +105,8 @@ func runCommand(w *World, random *rand.Rand) {
 }
 
 func upgradeByOperation(w *World, random *rand.Rand) {
-	w.operation(pick(random, applications), "Upgrade", "helm", fmt.Sprintf(`{"targetVersion":%q}`, pick(random, versions)))
+	parameters := fmt.Sprintf(`{"targetVersion":%q}`, pick(random, versions))
+	w.operation(pick(random, applications), "Upgrade", "helm", parameters)
 }
 
 // operation declares an operation with a name of its own.

@@ -75,7 +75,8 @@ func (w *World) namespace(name string) {
 func (w *World) register() {
 	token, authority, jobs, approvals := w.plane.invite()
 	w.create(cluster.Secret, system, "tend-registration", map[string]any{"stringData": map[string]any{
-		"registrationToken": token, "ca.crt": authority, "serverName": "example.com", "jobKeys": jobs, "approvalSecret": approvals,
+		"registrationToken": token, "ca.crt": authority, "serverName": "example.com", "jobKeys": jobs,
+		"approvalSecret": approvals,
 	}})
 	w.create(cluster.Registration, "", clusterName, map[string]any{"spec": map[string]any{
 		"clusterID": clusterName, "controlPlaneEndpoint": "https://example.com",

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/operator/simulation/cluster"
 )
 
-// play is what Flux is about to report of an object.
+// play holds the reports that Flux is about to make of an object.
 type play struct {
 	// generation is that of the object, key what else Flux acts on.
 	generation int64
@@ -119,7 +119,8 @@ func (f *flux) released(live *unstructured.Unstructured, said kubetest.Said, p *
 		revision += p.base - p.first
 		p.top = max(p.top, revision)
 		history = append(history, map[string]any{
-			"name": live.GetName(), "namespace": live.GetNamespace(), "version": revision, "chartVersion": of.version, "status": state,
+			"name": live.GetName(), "namespace": live.GetNamespace(), "version": revision, "status": state,
+			"chartVersion": of.version,
 			"configDigest": config(of), "digest": digestOf(entry), "chartName": "web",
 		})
 	}

@@ -51,7 +51,8 @@ func pauseInstance(w *World, random *rand.Rand) {
 }
 
 func (w *World) annotate(kind schema.GroupVersionKind, namespace, name, annotation string, value any) {
-	w.patch(kind, namespace, name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{annotation: value}}})
+	annotations := map[string]any{annotation: value}
+	w.patch(kind, namespace, name, map[string]any{"metadata": map[string]any{"annotations": annotations}})
 }
 
 func cancelOperation(w *World, random *rand.Rand) {

@@ -26,8 +26,9 @@ func (w *World) check() {
 			continue
 		}
 		ready := api.FindCondition(status.Conditions, api.ConditionReady)
-		if spec := specOf(w, object); ready != nil && ready.Status == api.ConditionTrue && !w.flux.stamped(spec.Values.Inline.Stamp) {
-			w.fail("Tend says that %s is ready with stamp %d, which Helm never deployed", object.Ref(), spec.Values.Inline.Stamp)
+		stamp := specOf(w, object).Values.Inline.Stamp
+		if ready != nil && ready.Status == api.ConditionTrue && !w.flux.stamped(stamp) {
+			w.fail("Tend says that %s is ready with stamp %d, which Helm never deployed", object.Ref(), stamp)
 		}
 	}
 }
@@ -122,8 +123,8 @@ func (w *World) application(object api.Object, differs func(string, ...any)) {
 	if status != nil && conflicts(status) { // a person decides
 		return
 	}
-	if version, stamp := text(live, "spec", "chart", "version"), number(live, "spec", "values", "inline", "stamp"); version !=
-		spec.Chart.Version || stamp != spec.Values.Inline.Stamp {
+	version, stamp := text(live, "spec", "chart", "version"), number(live, "spec", "values", "inline", "stamp")
+	if version != spec.Chart.Version || stamp != spec.Values.Inline.Stamp {
 		differs("%s is of %s, stamp %d, in the cluster; declared is %s, stamp %d", ref, version, stamp, spec.Chart.Version,
 			spec.Values.Inline.Stamp)
 	}
@@ -135,7 +136,8 @@ func (w *World) application(object api.Object, differs func(string, ...any)) {
 		}
 	}
 	if string(said.Status) != ready.status || said.Reason != ready.reason {
-		differs("Tend says Ready=%s/%s of %s, the cluster says %s/%s", said.Status, said.Reason, ref, ready.status, ready.reason)
+		differs("Tend says Ready=%s/%s of %s, the cluster says %s/%s", said.Status, said.Reason, ref, ready.status,
+			ready.reason)
 	}
 	if ready.generation != live.GetGeneration() {
 		differs("Ready of %s is of generation %d, not %d", ref, ready.generation, live.GetGeneration())
@@ -184,20 +186,20 @@ func (w *World) ended(object api.Object, differs func(string, ...any)) {
 		return
 	}
 	if live == nil { // an operation is done once: one that is gone stays gone
-		if status.Phase == api.OperationSucceeded || status.Phase == api.DeliveredMissing || status.Phase == api.DeliveredFailed ||
-			status.Phase == api.OperationCancelled {
+		switch status.Phase {
+		case api.OperationSucceeded, api.DeliveredMissing, api.DeliveredFailed, api.OperationCancelled:
 			return
 		}
 		differs("%s is not in the cluster, and Tend says %s", ref, status.Phase)
 		return
 	}
-	if object.Metadata.DeletedAt != nil && conditionOf(live, "Blocked").status != "True" && text(live, "status", "phase") != "Succeeded" {
+	phase, blocked := text(live, "status", "phase"), conditionOf(live, "Blocked").status == "True"
+	if object.Metadata.DeletedAt != nil && !blocked && phase != "Succeeded" {
 		differs("%s is still being deleted", ref)
 		return
 	}
-	phase := text(live, "status", "phase")
-	if phase == "Pending" && conditionOf(live, "Blocked").status == "True" ||
-		phase == "Running" && isMissing(text(live, "spec", "parameters", "targetVersion")) { // until its timeout, which is a day
+	endless := isMissing(text(live, "spec", "parameters", "targetVersion")) // until its timeout, which is a day
+	if phase == "Pending" && blocked || phase == "Running" && endless {
 		return
 	}
 	if phase != "Succeeded" && phase != "Failed" && phase != "Cancelled" {
@@ -217,8 +219,8 @@ func (w *World) unreported(differs func(string, ...any)) {
 	for _, live := range append(w.cluster.List(cluster.Instance), w.cluster.List(cluster.Operation)...) {
 		for is, times := range happened {
 			if is.uid == live.GetUID() && said[is] != times {
-				differs("%s %s/%s: %s (%s) happened %d times, Events say %d", live.GetKind(), live.GetNamespace(), live.GetName(), is.begin,
-					is.reason, times, said[is])
+				differs("%s %s/%s: %s (%s) happened %d times, Events say %d", live.GetKind(), live.GetNamespace(),
+					live.GetName(), is.begin, is.reason, times, said[is])
 			}
 		}
 	}

@@ -72,7 +72,8 @@ func ended(bad bool) map[string]any {
 	var conditions []any
 	for _, kind := range kinds {
 		conditions = append(conditions, map[string]any{
-			"type": kind, "status": "True", "reason": reason, "message": "", "lastTransitionTime": now(), "lastProbeTime": now(),
+			"type": kind, "status": "True", "reason": reason, "message": "",
+			"lastTransitionTime": now(), "lastProbeTime": now(),
 		})
 	}
 	if !bad {
