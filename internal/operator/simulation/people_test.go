@@ -22,7 +22,7 @@ var versions = []string{"1.0.0", "1.1.0", "1.2.0", "2.0.0", "2.0.8", "2.1.9"}
 
 func pick[T any](random *rand.Rand, all []T) T { return all[random.IntN(len(all))] }
 
-// declared is what an application's manifest holds that worlds vary.
+// declared holds the fields of an application that worlds vary.
 type declared struct {
 	Suspend bool `json:"suspend"`
 	Chart   struct {

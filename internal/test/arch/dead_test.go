@@ -15,7 +15,6 @@ var forTests = map[string]string{
 	"internal/test/race":                   "a constant for tests",
 	"internal/node/runtime/hollow":         "the simulated runtime",
 	"internal/test/simulation":             "the simulated world",
-	"internal/operator/simulation":         "simulated clusters with an operator",
 	"internal/operator/simulation/cluster": "the API server of simulated clusters",
 	"internal/store/storefault":            "commits without an answer",
 	"internal/test/testimage":              "the image that tests and benchmarks run",
