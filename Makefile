@@ -159,6 +159,18 @@ else
 		sleep 0.1; done; status=0; for job in $$(jobs -p); do wait $$job || status=1; done; exit $$status
 endif
 
+SIMULATE_CLUSTER := $(BIN)/simulate-cluster.test
+.PHONY: simulate-cluster
+simulate-cluster: ## live through simulated clusters with an operator: TIME=10m of fresh ones, or SEED=kept, or the one of SEED=N
+	go test -c -tags simulate -o $(SIMULATE_CLUSTER) ./internal/operator/simulation
+ifeq ($(SEED),kept)
+	cd internal/operator/simulation && ../../../$(SIMULATE_CLUSTER) -test.run 'TestKeptSeeds$$' -test.v
+else ifdef SEED
+	cd internal/operator/simulation && ../../../$(SIMULATE_CLUSTER) -test.run 'TestSeed$$' -test.v -seed $(SEED)
+else
+	cd internal/operator/simulation && ../../../$(SIMULATE_CLUSTER) -test.run 'TestFresh$$' -test.v -test.timeout 0 -time $(TIME)
+endif
+
 .PHONY: mutants
 mutants: ## break Tend in each of the ways of internal/test/mutants, and demand that a test sees it: MUTANT=lab for those named so
 	go test -tags mutants ./internal/test/mutants -run 'TestMutants$$' -v -count=1 -timeout 9h -mutant '$(MUTANT)' $(if $(REWRITE),-rewrite)
@@ -301,6 +313,7 @@ check-all: ## check, and everything that CI leaves out: hours
 	$(MAKE) check
 	$(MAKE) test-flux cross-build test-long race mutants histories fuzz
 	$(MAKE) simulate TIME=10m
+	$(MAKE) simulate-cluster TIME=10m
 
 .PHONY: timings
 timings: ## print where the time of the last make check or make test went, as tables

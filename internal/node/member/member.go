@@ -107,12 +107,11 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys, held 
 	}
 	to := &servers{connect: o.Dial, addresses: []string{address(known.Server)}}
 	to.learn(known.Servers)
-	transport := &http.Transport{
+	web := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: config, ForceAttemptHTTP2: true, DialContext: to.dial,
 		HTTP2: &http.HTTP2Config{SendPingTimeout: dialTime, PingTimeout: dialTime},
-	}
-	defer transport.CloseIdleConnections()
-	web := &http.Client{Transport: transport}
+	}}
+	defer web.CloseIdleConnections()
 	client := remote.New(remote.Options{Server: known.Server, HTTP: web, Lost: to.next,
 		Held: held, Several: to.several, Logger: o.Logger})
 	callbacks, err := client.Callbacks()

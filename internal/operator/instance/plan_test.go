@@ -58,6 +58,24 @@ func TestTimeOfTransition(t *testing.T) {
 	}
 }
 
+// TestEventsAreThoseOfTheStatus: the Event of a transition is the one that another process would write from the stored
+// conditions, also if only a reason has changed. Otherwise a restart writes a second one.
+func TestEventsAreThoseOfTheStatus(t *testing.T) {
+	instance := web()
+	instance.Status = Plan(instance, applied(t, instance, flux("Ready=Unknown/Progressing"), flux("Ready=True/Succeeded")), noon).Status
+	upgrading := installed(flux("Ready=Unknown/Progressing", "Reconciling=True/Progressing"))
+	result := Plan(instance, applied(t, instance, upgrading, flux("Ready=True/Succeeded")), noon.Add(time.Minute))
+	if len(result.Events) == 0 {
+		t.Fatal("no reason has changed")
+	}
+	for _, event := range result.Events {
+		c := meta.FindStatusCondition(result.Status.Conditions, event.Condition.Type)
+		if diff := cmp.Diff(c, &event.Condition); diff != "" {
+			t.Errorf("%s: %s", event.Reason, diff)
+		}
+	}
+}
+
 func TestSpecialCases(t *testing.T) {
 	holder := web()
 	holder.Spec = appsv1alpha1.ApplicationInstanceSpec{Mode: appsv1alpha1.ModePlaceholder}

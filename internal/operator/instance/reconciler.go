@@ -57,6 +57,9 @@ type Reconciler struct {
 	Now func() time.Time
 }
 
+// afterConflict is the wait after a status that was computed from an outdated instance: the cache catches up meanwhile.
+const afterConflict = 50 * time.Millisecond
+
 // Reconcile takes all steps for one instance that need no waiting.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	instance, err := readInstance(ctx, r.Client, request)
@@ -65,6 +68,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 			r.Trees.Forget(request.NamespacedName)
 		}
 		return reconcile.Result{}, err
+	}
+	if !r.Events.Knows(instance.UID) { // the cache may lack a status that was written without an answer
+		if instance, err = readInstance(ctx, r.Events.Live, request); err != nil || instance == nil {
+			return reconcile.Result{}, err
+		}
 	}
 	r.Events.CatchUp(ctx, instance, kindInstance, eventsOf(instance.Status.Conditions))
 	observed, err := r.observe(ctx, instance)
@@ -97,7 +105,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	r.References.Asked(request.NamespacedName, result.Request.Changed)
 	r.watchTree(instance, result.Tree)
-	if err := r.report(ctx, instance, result); err != nil {
+	err = r.report(ctx, instance, result)
+	switch {
+	case apierrors.IsConflict(err) && len(apply.Conflicts(err)) == 0:
+		return reconcile.Result{RequeueAfter: afterConflict}, nil // changed by another writer since the read
+	case err != nil:
 		return reconcile.Result{}, err
 	}
 	if result.RemoveFinalizer {
@@ -154,6 +166,7 @@ func (r *Reconciler) report(ctx context.Context, instance *appsv1alpha1.Applicat
 		return nil
 	}
 	if err := r.applyStatus(ctx, instance, result.Status); err != nil {
+		r.Events.Forget(instance.UID)
 		if _, ok := errors.AsType[*refusedError](err); ok {
 			r.Events.Record(ctx, instance, kindInstance, []Event{{
 				Warning: true, Reason: appsv1alpha1.BlockedFieldConflict, Condition: metav1.Condition{Type: "Status"},

@@ -19,10 +19,11 @@ func (p *planner) finish(now time.Time) {
 	old := p.instance.Status.Conditions
 	for _, c := range p.conditions {
 		c.LastTransitionTime = at
-		if event, ok := eventOf(meta.FindStatusCondition(old, c.Type), c); ok {
+		meta.SetStatusCondition(&p.result.Status.Conditions, c)
+		stored := meta.FindStatusCondition(p.result.Status.Conditions, c.Type) // with the time that eventsOf finds
+		if event, ok := eventOf(meta.FindStatusCondition(old, c.Type), *stored); ok {
 			p.result.Events = append(p.result.Events, event)
 		}
-		meta.SetStatusCondition(&p.result.Status.Conditions, c)
 	}
 	slices.SortFunc(p.result.Status.Conditions, func(a, b metav1.Condition) int { return strings.Compare(a.Type, b.Type) })
 	p.keepHealth()

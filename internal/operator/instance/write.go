@@ -47,7 +47,7 @@ func (r *Reconciler) applyObject(
 	return live, nil
 }
 
-// applyStatus applies the status subresource.
+// applyStatus applies the status subresource. Its resource version keeps an outdated decision from being written.
 func (r *Reconciler) applyStatus(
 	ctx context.Context, instance *appsv1alpha1.ApplicationInstance, status appsv1alpha1.ApplicationInstanceStatus,
 ) error {
@@ -56,6 +56,7 @@ func (r *Reconciler) applyStatus(
 		return fmt.Errorf("status of %s: %w", instance.Name, err)
 	}
 	wanted := reference(instance)
+	wanted.SetResourceVersion(instance.ResourceVersion)
 	wanted.Object["status"] = values
 	if err := r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), owner); err != nil {
 		return asRefused(fmt.Errorf("apply the status of %s: %w", instance.Name, err), wanted)

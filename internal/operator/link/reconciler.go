@@ -130,6 +130,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, cluster *opsv1alpha1.Clust
 	wanted.SetUID(cluster.UID)
 	wanted.SetResourceVersion(cluster.ResourceVersion)
 	if err := r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), owner); err != nil {
+		r.Events.Forget(cluster.UID)
 		return fmt.Errorf("write the status: %w", err)
 	}
 	cluster.ResourceVersion = wanted.GetResourceVersion()

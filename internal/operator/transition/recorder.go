@@ -88,7 +88,15 @@ func (r *Recorder) create(ctx context.Context, event *eventsv1.Event) error {
 	return r.Client.Create(ctx, event, client.DisableReadYourWritesConsistency, client.FieldOwner(identity.FieldManager))
 }
 
-// Forget drops the knowledge about a deleted object.
+// Knows reports whether this process has seen an object. CatchUp does nothing for one that it has.
+func (r *Recorder) Knows(uid types.UID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.known[uid]
+}
+
+// Forget drops the knowledge about an object: it is deleted, or the outcome of a write of its conditions is unknown.
+// CatchUp then writes the Events that are missing.
 func (r *Recorder) Forget(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,12 +11,13 @@ import (
 // forTests are the folders that no program links, with the reason for each, besides those whose name ends in "test" and
 // those that only have tests.
 var forTests = map[string]string{
-	"internal/kinds/toy":           "the smallest kind: tests add it to see that a kind is a folder and a line",
-	"internal/test/race":           "a constant for tests",
-	"internal/node/runtime/hollow": "the simulated runtime",
-	"internal/test/simulation":     "the simulated world",
-	"internal/store/storefault":    "commits without an answer",
-	"internal/test/testimage":      "the image that tests and benchmarks run",
+	"internal/kinds/toy":                   "the smallest kind: tests add it to see that a kind is a folder and a line",
+	"internal/test/race":                   "a constant for tests",
+	"internal/node/runtime/hollow":         "the simulated runtime",
+	"internal/test/simulation":             "the simulated world",
+	"internal/operator/simulation/cluster": "the API server of simulated clusters",
+	"internal/store/storefault":            "commits without an answer",
+	"internal/test/testimage":              "the image that tests and benchmarks run",
 }
 
 func TestEveryFunctionIsCalled(t *testing.T) { report(t, uncalled(sources(t))) }

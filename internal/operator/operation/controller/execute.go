@@ -87,6 +87,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, op *opsv1alpha1.Operation,
 	wanted := reference(op)
 	wanted.Object["status"] = values
 	if err := r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), owner); err != nil {
+		r.Events.Forget(op.UID)
 		return fmt.Errorf("write the status: %w", err)
 	}
 	op.ResourceVersion = wanted.GetResourceVersion()
