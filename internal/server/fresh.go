@@ -43,10 +43,10 @@ func (s *Server) freshen(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(api.HeaderStale, why)
 }
 
-// staleness says why a read has waited in vain; until then others don't wait.
+// staleness is that of the view, after a read waited in vain for the store.
 type staleness struct {
 	why   string
-	until time.Time
+	until time.Time // no other read waits before
 }
 
 // readsView reports whether a request is answered from the view. The readiness of a pod is answered without waiting:

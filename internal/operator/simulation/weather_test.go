@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/operator/simulation/cluster"
 )
 
-// weather says how requests of the operator to the API server fare.
+// weather is the fate of the requests that the operator makes to the API server.
 type weather struct {
 	w *World
 	// down refuses every request. lossy loses answers to writes, and refuses some writes with a conflict.

@@ -116,12 +116,10 @@ type place struct {
 
 func (p place) resource() string {
 	if p.status {
-		return p.kind.kindResource() + "/status"
+		return p.kind.resource + "/status"
 	}
-	return p.kind.kindResource()
+	return p.kind.resource
 }
-
-func (k kind) kindResource() string { return k.resource }
 
 func parse(path string) (place, bool) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
@@ -208,13 +206,9 @@ func (t *transport) remove(to place, body []byte) (int, any, error) {
 	given.SetGroupVersionKind(to.kind.GroupVersionKind)
 	given.SetNamespace(to.namespace)
 	given.SetName(to.name)
-	var condition metav1.Preconditions
-	if options.Preconditions != nil {
-		condition = *options.Preconditions
-	}
 	uid := given.GetUID()
-	if condition.UID != nil {
-		uid = *condition.UID
+	if options.Preconditions != nil && options.Preconditions.UID != nil {
+		uid = *options.Preconditions.UID
 	}
 	gone, err := t.cluster.Delete(given, t.client.Name, uid)
 	return http.StatusOK, gone, err

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Lag says how late watches are, and when they are cut. The zero value of each method's answer is neither.
+// Lag is the fate of watches: their delay, and when they are cut. The zero value of each method's answer is neither.
 type Lag interface {
 	// Late returns by how much an event is late.
 	Late() time.Duration
