@@ -1,3 +1,5 @@
+//go:build simulate
+
 package simulation
 
 import (

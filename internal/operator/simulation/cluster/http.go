@@ -124,7 +124,7 @@ func (p place) resource() string {
 func parse(path string) (place, bool) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	var p place
-	group, version := "", ""
+	var group, version string
 	switch {
 	case len(parts) > 2 && parts[0] == "api":
 		version, parts = parts[1], parts[2:]
