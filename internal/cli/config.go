@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -138,19 +139,26 @@ func (a *app) onBucket(do func(ctx context.Context, c *client.Client, b bucket, 
 		if key, _, pair := strings.Cut(args[0], "="); pair {
 			return fmt.Errorf("want SCOPE or SCOPE/NAME before KEY=VALUE, as in prod/web %s=…", key)
 		}
-		wanted, err := parsePath(args[0])
-		if err != nil || wanted.pod != "" {
+		b, is := parseBucket(args[0])
+		if !is {
 			return fmt.Errorf("%q is not a bucket: want SCOPE or SCOPE/NAME", args[0])
-		}
-		if wanted, _, err = spelled(ctx, c, wanted); err != nil {
-			return err
-		}
-		b := bucket{scope: wanted.scope, name: wanted.name}
-		if wanted.scope == "" {
-			b = bucket{scope: wanted.name}
 		}
 		return do(ctx, c, b, args[1:])
 	})
+}
+
+// parseBucket reads SCOPE, SCOPE/NAME, or KIND/SCOPE/NAME of an object. Two parts are never KIND/NAME: config is often
+// set before there is an object, and must not end up with another one.
+func parseBucket(text string) (b bucket, is bool) {
+	parts := strings.Split(text, "/")
+	if len(parts) == 3 {
+		if _, err := parseKind(parts[0]); err != nil {
+			return bucket{}, false
+		}
+		parts = parts[1:]
+	}
+	b.scope, b.name, _ = strings.Cut(strings.Join(parts, "/"), "/")
+	return b, len(parts) <= 2 && !slices.Contains(parts, "")
 }
 
 func bucketListing(result api.ConfigResult) listing {

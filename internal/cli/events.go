@@ -55,6 +55,18 @@ func (f *eventFlags) check(command *cobra.Command) error {
 	return nil
 }
 
+// keptEvents returns whose events are meant by an address of an object that is gone: of one in that scope if there are
+// any, else of one of the kind that is called like the scope.
+func keptEvents(ctx context.Context, c *client.Client, wanted address, kind api.Kind) api.Ref {
+	switch {
+	case wasThere(ctx, c, wanted):
+		return api.Ref{Scope: wanted.scope, Name: wanted.name}
+	case kind.Info().Scope != api.ScopeRequired:
+		return api.Ref{Kind: kind, Scope: api.Unscoped, Name: wanted.name}
+	}
+	return api.Ref{Kind: kind, Name: wanted.name}
+}
+
 // options returns what the flags choose, of an object if args name one.
 func (f *eventFlags) options(ctx context.Context, c *client.Client, args []string) (client.EventOptions, error) {
 	opts := client.EventOptions{Scope: f.scope, Types: f.types, Actor: f.actor, Since: f.since}
@@ -82,10 +94,7 @@ func (f *eventFlags) options(ctx context.Context, c *client.Client, args []strin
 	case wanted.scope == "", isKind:
 		ref, err := resolve(ctx, c, wanted)
 		if _, gone := errors.AsType[*missingError](err); gone && isKind { // its events are kept
-			ref, err = api.Ref{Kind: kind, Name: wanted.name}, nil
-			if kind.Info().Scope != api.ScopeRequired {
-				ref.Scope = api.Unscoped
-			}
+			ref, err = keptEvents(ctx, c, wanted, kind), nil
 		}
 		if err != nil {
 			return opts, err

@@ -24,9 +24,15 @@ func resolve(ctx context.Context, c *client.Client, wanted address) (api.Ref, er
 	return resolveAmong(ctx, c, wanted, workloadsFirst)
 }
 
-// resolveExactly is resolve for irreversible actions: a name that several kinds have is ambiguous.
+// resolveExactly is resolve for irreversible actions: a name that several kinds have is ambiguous, and KIND/NAME is
+// refused, since it could name an object of any scope once the one in a scope of that name is gone.
 func resolveExactly(ctx context.Context, c *client.Client, wanted address) (api.Ref, error) {
-	return resolveAmong(ctx, c, wanted, func(found []api.Ref) []api.Ref { return found })
+	ref, err := resolveAmong(ctx, c, wanted, func(found []api.Ref) []api.Ref { return found })
+	if err == nil && wanted.outside(ref) {
+		return api.Ref{}, &missingError{what: wanted.String(), next: fmt.Sprintf(
+			"to delete that of the scope %s: tend delete %s %s/%s", ref.Scope, ref.Kind, ref.Scope, ref.Name)}
+	}
+	return ref, err
 }
 
 func workloadsFirst(found []api.Ref) []api.Ref {
@@ -80,7 +86,7 @@ func severalScopes(found []api.Ref, scope string) bool {
 }
 
 // candidates returns the objects that an address may name. The scope of one without a kind may be a kind instead, also
-// by its short name: KIND/NAME, as other tools write it. A kind counts if no object is in such a scope; one whose
+// by its short name: KIND/NAME, as other tools write it. A kind counts if no such scope has any object; one whose
 // objects need no scope counts in any case, so that the address may be ambiguous.
 func candidates(ctx context.Context, c *client.Client, wanted address) ([]api.Ref, error) {
 	found, err := matching(ctx, c, wanted)
@@ -94,10 +100,16 @@ func candidates(ctx context.Context, c *client.Client, wanted address) ([]api.Re
 			return nil, err
 		}
 	}
-	if len(found) > 0 {
+	if len(found) > 0 || isScope(ctx, c, wanted.scope) {
 		return found, nil
 	}
 	return matching(ctx, c, address{kind: kind, name: wanted.name})
+}
+
+// outside reports whether an address without a kind was taken for KIND/NAME, and so names an object of another scope
+// than the one that is written.
+func (a address) outside(ref api.Ref) bool {
+	return a.kind == "" && a.scope != "" && ref.Scope != a.scope && ref.Scope != api.Unscoped
 }
 
 // kindAsScope returns the kind that an address may name in the place of a scope.
@@ -109,18 +121,16 @@ func kindAsScope(wanted address) (kind api.Kind, is bool) {
 	return storedAs(kind)[0], err == nil
 }
 
-// spelled returns an address with its scope in the place of the kind that stands there, where that names one object.
-// there is false if it begins with a kind, or a word of
-// another tool for one, and names nothing; whether any other address names something it doesn't find out.
+// spelled returns an address of the form KIND/NAME with the scope of the object that it names. there is false if a kind,
+// or another tool's word for one, stands in the place of the scope and the address names nothing. Of other addresses it
+// doesn't find that out.
 func spelled(ctx context.Context, c *client.Client, wanted address) (spelt address, there bool, err error) {
 	if _, is := kindAsScope(wanted); !is {
 		other := wanted.kind == "" && familiarNoun(wanted.scope) != ""
 		return wanted, !other || isScope(ctx, c, wanted.scope), nil
 	}
 	found, err := candidates(ctx, c, wanted)
-	if err != nil || len(found) == 0 || slices.ContainsFunc(found, func(ref api.Ref) bool {
-		return ref.Scope == wanted.scope || ref.Scope == api.Unscoped
-	}) {
+	if err != nil || len(found) == 0 || !wanted.outside(found[0]) {
 		return wanted, len(found) > 0, err
 	}
 	ref, err := resolve(ctx, c, wanted)
