@@ -164,7 +164,7 @@ SIMULATE_CLUSTER := $(BIN)/simulate-cluster.test
 simulate-cluster: ## live through simulated clusters with an operator: TIME=10m of fresh ones, or SEED=kept, or the one of SEED=N
 	go test -c -tags simulate -o $(SIMULATE_CLUSTER) ./internal/operator/simulation
 ifeq ($(SEED),kept)
-	cd internal/operator/simulation && ../../../$(SIMULATE_CLUSTER) -test.run 'TestKeptSeeds$$' -test.v
+	cd internal/operator/simulation && ../../../$(SIMULATE_CLUSTER) -test.run 'TestKeptSeeds$$|TestWorlds$$' -test.v
 else ifdef SEED
 	cd internal/operator/simulation && ../../../$(SIMULATE_CLUSTER) -test.run 'TestSeed$$' -test.v -seed $(SEED)
 else
@@ -313,6 +313,7 @@ check-all: ## check, and everything that CI leaves out: hours
 	$(MAKE) check
 	$(MAKE) test-flux cross-build test-long race mutants histories fuzz
 	$(MAKE) simulate TIME=10m
+	$(MAKE) simulate-cluster SEED=kept
 	$(MAKE) simulate-cluster TIME=10m
 
 .PHONY: timings

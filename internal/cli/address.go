@@ -8,7 +8,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// address is a name as users write it: KIND SCOPE/NAME, KIND/SCOPE/NAME, SCOPE/NAME, a bare NAME, or a pod's name.
+// address is a name as users write it: KIND SCOPE/NAME, KIND/SCOPE/NAME, SCOPE/NAME, a bare NAME, or a pod's name. In
+// KIND/NAME the kind is in scope, until candidates looks for what there is.
 type address struct {
 	kind  api.Kind
 	scope string

@@ -109,13 +109,16 @@ func (p *pod) ejected(now time.Time) bool {
 // probe tries to reach the pod. A node that has vanished or stands still lets each try wait for seconds, so no request
 // makes it.
 func (p *pod) probe() {
-	err := p.reach(context.Background()) // which takes 6.5 s at most
-	if err != nil {
-		p.failed(time.Now())
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.probing, p.reached = false, err == nil
+	err := errNoRelay
+	defer func() { // also after a panic
+		if err != nil && p.failing.Load() { // no request has succeeded meanwhile
+			p.failed(time.Now())
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.probing, p.reached = false, err == nil
+	}()
+	err = p.reach(context.Background()) // which takes 6.5 s at most
 }
 
 // drained waits until the pod has no request in flight.
@@ -185,7 +188,8 @@ func (p *pods) reach(to Pod) func(context.Context) error {
 		if err != nil {
 			return err
 		}
-		return conn.Close()
+		_ = conn.Close() // it was reached, however it says goodbye
+		return nil
 	}
 }
 

@@ -41,9 +41,9 @@ func endWithPeer(conn net.Conn, resends uint8) {
 	}
 	var look func()
 	look = func() {
-		switch again, err := resent(raw); {
+		switch times, err := resent(raw); {
 		case err != nil: // it is closed
-		case again >= resends:
+		case times >= resends:
 			_ = conn.Close()
 		default:
 			recovery.AfterFunc(peerLook, look)

@@ -35,7 +35,8 @@ func Listening(pid int) (where []string, known bool) {
 // stateListen is the kernel's number for a listening socket.
 const stateListen = 0x0A
 
-// listeners returns the listening TCP sockets in the tables below a folder of /proc. known is false if there are none.
+// listeners returns the listening TCP sockets in the tables below a folder of /proc. known is false if it has no table
+// that can be read.
 func listeners(proc string) (listening procfs.NetTCP, known bool) {
 	tables, err := procfs.NewFS(proc)
 	if err != nil {
