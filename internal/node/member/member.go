@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tend.dev/tend/internal/core/ports"
@@ -18,6 +19,7 @@ import (
 	"tend.dev/tend/internal/node/nodeapi/join"
 	"tend.dev/tend/internal/node/nodeapi/remote"
 	"tend.dev/tend/internal/node/nodeapi/session"
+	"tend.dev/tend/internal/platform/delay"
 	"tend.dev/tend/internal/platform/servicemanager"
 	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/secret"
@@ -75,13 +77,36 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	return lives(ctx, o.Logger, func(held bool) error { return run(ctx, o, who, keys, held) })
+}
+
+// The backoff between two lives of the machine, each of which opens the ports of its ingresses again: doubling, with
+// jitter. A life of longLife resets it.
+const (
+	firstRest = 100 * time.Millisecond
+	longRest  = 10 * time.Second
+	longLife  = time.Minute
+)
+
+// lives runs the machine, and again whenever it must go on with another client: servers may disagree on whether the
+// cluster is paused.
+func lives(ctx context.Context, log *slog.Logger, run func(held bool) error) error {
+	rest := backoff.NewExponentialBackOff()
+	rest.InitialInterval, rest.MaxInterval, rest.Multiplier = firstRest, longRest, 2
 	for held := false; ; {
-		err := run(ctx, o, who, keys, held)
-		if ctx.Err() != nil || !another(err) {
+		began := time.Now()
+		err := run(held)
+		if !another(err) {
 			return err
 		}
 		if held = errors.Is(err, remote.ErrRestored); held {
-			o.Logger.Warn("the server is paused: containers on this machine stay as they are until tend resume", "reason", err)
+			log.Warn("the server is paused: containers on this machine stay as they are until tend resume", "reason", err)
+		}
+		if time.Since(began) >= longLife {
+			rest.Reset()
+		}
+		if delay.For(ctx, rest.NextBackOff()) != nil {
+			return nil
 		}
 	}
 }
