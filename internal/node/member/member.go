@@ -177,7 +177,7 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys, held 
 			return nil
 		}),
 		machine,
-		reconciler.NewMember(func(ctx context.Context) error { return announce(ctx, machine.Ready(), o.Logger) }),
+		reconciler.NewMember(func(life context.Context) error { return announce(life, ctx, machine.Ready(), o.Logger) }),
 	)
 	return errors.Join(group.Run(ctx), machine.Close())
 }
@@ -190,17 +190,20 @@ func holdBack(l *host.Link, held bool) {
 	l.Hold, l.Paused = make(chan struct{}), func() string { return "the server is paused after a restore" }
 }
 
-// announce reports to the service manager that the agent waits for its server, is ready, and stops. Run as the last
-// member of the group, it is stopped first.
-func announce(ctx context.Context, ready <-chan struct{}, log *slog.Logger) error {
-	servicemanager.Notify(ctx, log, servicemanager.Status("waiting for the server"))
+// announce reports to the service manager that the agent waits for its server, is ready, and stops, which is when
+// process ends: a life that ends alone is followed by another, and a service that said it stops would be killed. Run as
+// the last member of the group, it is stopped first.
+func announce(life, process context.Context, ready <-chan struct{}, log *slog.Logger) error {
+	servicemanager.Notify(life, log, servicemanager.Status("waiting for the server"))
 	select {
 	case <-ready:
-		log.InfoContext(ctx, "ready")
-		servicemanager.Notify(ctx, log, servicemanager.Ready("every pod of this machine was reconciled once"))
-	case <-ctx.Done():
+		log.InfoContext(life, "ready")
+		servicemanager.Notify(life, log, servicemanager.Ready("every pod of this machine was reconciled once"))
+	case <-life.Done():
 	}
-	<-ctx.Done()
-	servicemanager.Notify(ctx, log, servicemanager.Stopping("finishing reconciles"))
+	<-life.Done()
+	if process.Err() != nil {
+		servicemanager.Notify(life, log, servicemanager.Stopping("finishing reconciles"))
+	}
 	return nil
 }
