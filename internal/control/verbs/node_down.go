@@ -51,7 +51,11 @@ func (s *Service) prepareDown(snap records.Snapshot, node string, how Down) (*do
 	if !snap.Node(node).Exists() && !snap.Object(nodeRef(node)).Exists() && (!member.Exists() || member.Value.Removed) {
 		return nil, noNode(snap, node)
 	}
-	d := &downDecision{txn: records.NewTxn("node.down"), result: api.NodeDownResult{Node: node}}
+	site := "node.remove"
+	if how == ConfirmDown {
+		site = "node.down"
+	}
+	d := &downDecision{txn: records.NewTxn(site), result: api.NodeDownResult{Node: node}}
 	switch {
 	case how == ForceNodeOut && member.Exists() && member.Value.Server != "":
 		return nil, &Error{Reason: InUse, Detail: "node " + node + " is that of server " + member.Value.Server,

@@ -23,7 +23,7 @@ func (h *Host) newOverlay() *overlay.Overlay {
 	}
 	o := overlay.Options{
 		Node: h.Node, Network: h.Control.Network, Report: h.Control.ReportNetwork,
-		Synced: h.Control.Synced(), Address: h.outside,
+		Synced: h.Control.Synced(), Hold: h.Hold, Address: h.outside,
 		KeyFile: filepath.Join(h.Root, "overlay.key"), Fault: h.policyFault, Logger: h.Logger,
 	}
 	if h.bridged != nil {

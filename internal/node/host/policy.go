@@ -20,7 +20,7 @@ func (h *Host) newPolicy() *netpolicy.Keeper {
 	}
 	keeper := netpolicy.New(netpolicy.Options{
 		Network: h.Control.Network, Pods: h.Control.Pods, Local: h.localPods, Subnet: h.bridged.Subnet, Used: h.overlay.Used,
-		Synced: h.Control.Synced(), File: filepath.Join(h.Root, "network.json"), Kernel: netpolicy.System(),
+		Synced: h.Control.Synced(), Hold: h.Hold, File: filepath.Join(h.Root, "network.json"), Kernel: netpolicy.System(),
 		Changed: h.overlay.Changed, Logger: h.Logger,
 	})
 	h.Control.Subscribe(func(change node.Change) {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestTheServiceManagerIsNotified: `systemctl start` of an agent returns when the machine's pods were reconciled, not
-// before.
+// before. One that goes on with another client doesn't say that it stops: it would be killed.
 func TestTheServiceManagerIsNotified(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "notify")
 	listener, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
@@ -30,14 +30,27 @@ func TestTheServiceManagerIsNotified(t *testing.T) {
 			t.Fatalf("%q, %v; want %s", got, err, want)
 		}
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	ready, ended := make(chan struct{}), make(chan error, 1)
-	go func() { ended <- announce(ctx, ready, slog.New(slog.DiscardHandler)) }()
-	next("STATUS=waiting for the server")
+	process, end := context.WithCancel(t.Context())
+	defer end()
+	live := func() (ready chan struct{}, cancel func(), ended chan error) {
+		life, cancel := context.WithCancel(process)
+		ready, ended = make(chan struct{}), make(chan error, 1)
+		go func() { ended <- announce(life, process, ready, slog.New(slog.DiscardHandler)) }()
+		next("STATUS=waiting for the server")
+		return ready, cancel, ended
+	}
+	ready, cancel, ended := live()
 	close(ready)
 	next("READY=1")
 	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	ready, cancel, ended = live() // what came before it would have been read first
+	defer cancel()
+	close(ready)
+	next("READY=1")
+	end()
 	next("STOPPING=1")
 	if err := <-ended; err != nil {
 		t.Error(err)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tend.dev/tend/internal/core/ports"
@@ -18,6 +19,7 @@ import (
 	"tend.dev/tend/internal/node/nodeapi/join"
 	"tend.dev/tend/internal/node/nodeapi/remote"
 	"tend.dev/tend/internal/node/nodeapi/session"
+	"tend.dev/tend/internal/platform/delay"
 	"tend.dev/tend/internal/platform/servicemanager"
 	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/secret"
@@ -75,13 +77,36 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	return lives(ctx, o.Logger, func(held bool) error { return run(ctx, o, who, keys, held) })
+}
+
+// The backoff between two lives of the machine, each of which opens the ports of its ingresses again: doubling, with
+// jitter. A life of longLife resets it.
+const (
+	firstRest = 100 * time.Millisecond
+	longRest  = 10 * time.Second
+	longLife  = time.Minute
+)
+
+// lives runs the machine, and again whenever it must go on with another client: servers may disagree on whether the
+// cluster is paused.
+func lives(ctx context.Context, log *slog.Logger, run func(held bool) error) error {
+	rest := backoff.NewExponentialBackOff()
+	rest.InitialInterval, rest.MaxInterval, rest.Multiplier = firstRest, longRest, 2
 	for held := false; ; {
-		err := run(ctx, o, who, keys, held)
-		if ctx.Err() != nil || !another(err) {
+		began := time.Now()
+		err := run(held)
+		if !another(err) {
 			return err
 		}
 		if held = errors.Is(err, remote.ErrRestored); held {
-			o.Logger.Warn("the server is paused: containers on this machine stay as they are until tend resume", "reason", err)
+			log.Warn("the server is paused: containers on this machine stay as they are until tend resume", "reason", err)
+		}
+		if time.Since(began) >= longLife {
+			rest.Reset()
+		}
+		if delay.For(ctx, rest.NextBackOff()) != nil {
+			return nil
 		}
 	}
 }
@@ -152,7 +177,7 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys, held 
 			return nil
 		}),
 		machine,
-		reconciler.NewMember(func(ctx context.Context) error { return announce(ctx, machine.Ready(), o.Logger) }),
+		reconciler.NewMember(func(life context.Context) error { return announce(life, ctx, machine.Ready(), o.Logger) }),
 	)
 	return errors.Join(group.Run(ctx), machine.Close())
 }
@@ -165,17 +190,20 @@ func holdBack(l *host.Link, held bool) {
 	l.Hold, l.Paused = make(chan struct{}), func() string { return "the server is paused after a restore" }
 }
 
-// announce reports to the service manager that the agent waits for its server, is ready, and stops. Run as the last
-// member of the group, it is stopped first.
-func announce(ctx context.Context, ready <-chan struct{}, log *slog.Logger) error {
-	servicemanager.Notify(ctx, log, servicemanager.Status("waiting for the server"))
+// announce reports to the service manager that the agent waits for its server, is ready, and stops, which is when
+// process ends: a life that ends alone is followed by another, and a service that said it stops would be killed. Run as
+// the last member of the group, it is stopped first.
+func announce(life, process context.Context, ready <-chan struct{}, log *slog.Logger) error {
+	servicemanager.Notify(life, log, servicemanager.Status("waiting for the server"))
 	select {
 	case <-ready:
-		log.InfoContext(ctx, "ready")
-		servicemanager.Notify(ctx, log, servicemanager.Ready("every pod of this machine was reconciled once"))
-	case <-ctx.Done():
+		log.InfoContext(life, "ready")
+		servicemanager.Notify(life, log, servicemanager.Ready("every pod of this machine was reconciled once"))
+	case <-life.Done():
 	}
-	<-ctx.Done()
-	servicemanager.Notify(ctx, log, servicemanager.Stopping("finishing reconciles"))
+	<-life.Done()
+	if process.Err() != nil {
+		servicemanager.Notify(life, log, servicemanager.Stopping("finishing reconciles"))
+	}
 	return nil
 }

@@ -44,6 +44,8 @@ type Options struct {
 	// Synced is closed when Network and Pods are complete. Until then the state in File counts: the agent may have started
 	// without a server.
 	Synced <-chan struct{}
+	// While Hold is open, the state in File counts as well: what the servers say may be of an older store.
+	Hold   <-chan struct{}
 	File   string
 	Kernel Kernel
 	// Changed is called when the result of Fault changes.
@@ -97,7 +99,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	k.recall()
 	ticker := time.NewTicker(resync)
 	defer ticker.Stop()
-	synced := k.Synced
+	synced, hold := k.Synced, k.Hold
 	for full := true; ; {
 		k.Pass(ctx, full)
 		select {
@@ -114,6 +116,8 @@ func (k *Keeper) Run(ctx context.Context) error {
 			full = true
 		case <-synced:
 			full, synced = true, nil
+		case <-hold:
+			full, hold = true, nil
 		}
 	}
 }

@@ -55,6 +55,7 @@ type world struct {
 	subnet  netip.Prefix
 	blind   error // why the machine's containers can't be listed
 	used    bool
+	hold    chan struct{}
 	changes int
 }
 
@@ -66,13 +67,14 @@ func newWorld(t *testing.T) *world {
 
 func worldOf(file string, synced chan struct{}) *world {
 	w := &world{local: node.Pods{netip.MustParseAddr("10.80.0.2"): "shop"},
-		network: node.Network{Driver: api.DriverWireGuard, Policy: &node.Policy{}}, used: true}
+		network: node.Network{Driver: api.DriverWireGuard, Policy: &node.Policy{}}, used: true, hold: make(chan struct{})}
+	close(w.hold)
 	w.subnet = netip.MustParsePrefix("10.80.0.0/22")
 	w.Keeper = netpolicy.New(netpolicy.Options{
 		Network: func() node.Network { return w.network }, Pods: func() map[string]node.Pods { return w.pods },
 		Local:  func(context.Context) (node.Pods, error) { return w.local, w.blind },
 		Subnet: func(context.Context) (netip.Prefix, error) { return w.subnet, nil }, Used: func() bool { return w.used },
-		Synced: synced, File: file, Kernel: &w.machine, Changed: func() { w.changes++ },
+		Synced: synced, Hold: w.hold, File: file, Kernel: &w.machine, Changed: func() { w.changes++ },
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	return w

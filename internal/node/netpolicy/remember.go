@@ -25,10 +25,12 @@ type memory struct {
 // kept is the content of the file, as far as it is known, and the network in it.
 type kept struct{ text, network []byte }
 
-// synced reports whether the control plane's word is complete.
-func (k *Keeper) synced() bool {
+// synced reports whether the control plane's word is complete, and counts.
+func (k *Keeper) synced() bool { return closed(k.Synced) && closed(k.Hold) }
+
+func closed(c <-chan struct{}) bool {
 	select {
-	case <-k.Synced:
+	case <-c:
 		return true
 	default:
 		return false

@@ -29,6 +29,8 @@ type Options struct {
 	Report  func(context.Context, api.NetworkNodeStatus) error
 	// Synced is closed when Network is complete.
 	Synced <-chan struct{}
+	// While Hold is open, a device of the kernel and its paths stay as they are: Network may be of an older store.
+	Hold <-chan struct{}
 	// Address returns the address at which other nodes reach this one; invalid if they don't.
 	Address func() netip.Addr
 	// KeyFile holds the private key of WireGuard; it is made when it is first needed.
@@ -52,6 +54,8 @@ type Overlay struct {
 	wake   chan struct{}
 	kernel *kernel // nil until a network is declared
 	key    wgtypes.Key
+	// made is set once the network was made, or kept, by this process.
+	made bool
 
 	reported *api.NetworkNodeStatus
 	failed   string
@@ -94,6 +98,7 @@ func (o *Overlay) Run(ctx context.Context) error {
 			o.kernel.close()
 		}
 	}()
+	hold := o.Hold
 	for {
 		if err := o.pass(ctx); err != nil && ctx.Err() == nil {
 			o.fail(err.Error())
@@ -102,6 +107,8 @@ func (o *Overlay) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-o.wake:
+		case <-hold:
+			hold = nil
 		case <-ticker.C:
 		}
 	}
@@ -162,6 +169,9 @@ func (o *Overlay) pass(ctx context.Context) error {
 		status.Message = err.Error()
 		return o.report(ctx, status)
 	}
+	if o.spares(state) {
+		return nil
+	}
 	declared := wanted.Driver != ""
 	if !status.Address.IsValid() {
 		wanted.Driver = ""
@@ -184,6 +194,18 @@ func (o *Overlay) pass(ctx context.Context) error {
 	}
 	status.Connected = wanted.Subnet.IsValid() && status.Message == ""
 	return o.report(ctx, status)
+}
+
+// spares reports whether the network stays as it was before this process. A device that ended with its process, or with
+// the machine, is made again.
+func (o *Overlay) spares(state State) bool {
+	select {
+	case <-o.Hold:
+		o.made = true
+	default:
+		o.made = o.made || state.Device == nil
+	}
+	return !o.made
 }
 
 // announce reports the node's address and its networks before a network is declared, so that it gets a subnet that no

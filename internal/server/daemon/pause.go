@@ -18,11 +18,11 @@ import (
 type pausable struct{ store.Store }
 
 // allowedSites are the commits that a paused cluster accepts, by their site or its prefix: those of a resume, the
-// reports of nodes and servers about themselves, and the entries of machines, whose containers a resume compares with
-// the store.
+// reports of nodes and servers about themselves, the entries of machines, whose containers a resume compares with the
+// store, and the removal of nodes: those that were removed after the backup are members again.
 var allowedSites = []string{
 	"pause.", "resume.", "election", "cluster.found", "authority.found",
-	"agent.", "certs.", "server.", "member.enter", "token.make", "token.revoke", "token.spent",
+	"agent.", "certs.", "server.", "member.enter", "node.remove", "token.make", "token.revoke", "token.spent",
 }
 
 // Commit implements store.Store.

@@ -36,7 +36,7 @@ func TestWhatAPausedClusterTakes(t *testing.T) {
 		"token.add": false, "audit": false, "agent.report": true, "agent.alive": true, "certs.store": true,
 		"server.present": true, "election": true,
 		"election.settle": true, "resume.adopt": true, "resume.end": true, "member.enter": true,
-		"member.trust": false, "token.make": true,
+		"member.trust": false, "token.make": true, "node.remove": true, "node.down": false, "node": false,
 	} {
 		err := commit(site)
 		if refused := errors.Is(err, store.ErrPaused) && strings.Contains(err.Error(), "it was restored"); takes &&

@@ -52,7 +52,7 @@ func (s *said) commit(w *World, txn store.Txn) {
 			if at, wrong := s.wrong[node]; wrong && at.IsZero() {
 				s.wrong[node] = time.Now()
 			}
-		case txn.Site == "node.down":
+		case txn.Site == "node.down" || txn.Site == "node.remove":
 			decode(op.Value, &status)
 			if s.off[status.Node] = true; !w.machine(status.Node).off.Load() {
 				s.wrong[status.Node] = time.Time{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -89,19 +90,23 @@ var (
 )
 
 // Current returns ErrRestored if the server is paused and the client knows something from before, ErrResumed if it
-// isn't and the client is Held.
+// isn't and the client is Held. If the server may not know, it returns another error.
 func (c *Client) Current(ctx context.Context) error {
 	var now state
 	if err := c.caller.Get(ctx, "state", &now); err != nil {
 		return err
 	}
+	var final error
 	switch {
 	case c.held && now.Paused == "":
-		return ErrResumed
+		final = ErrResumed
 	case !c.held && now.Paused != "" && c.revisionNow() > 0:
-		return ErrRestored
+		final = ErrRestored
 	}
-	return nil
+	if final != nil && now.Behind != "" {
+		return fmt.Errorf("the server may not know whether the cluster is paused: %s", now.Behind)
+	}
+	return final
 }
 
 // Servers returns the addresses of the servers that take nodes, as the connected one knows them, and the fingerprints

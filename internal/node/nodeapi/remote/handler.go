@@ -27,7 +27,8 @@ type HandlerOptions struct {
 	Node func(*http.Request) (string, error)
 	// Callbacks answers the containers of nodes. Default: they can't call back.
 	Callbacks http.Handler
-	// Paused returns why nothing may be changed at the moment: nodes get no tasks meanwhile. Default: it is never paused.
+	// Paused returns why nothing may be changed at the moment: only nodes whose machine is held back are shown anything
+	// meanwhile. Default: it is never paused.
 	Paused func() string
 	// Current returns an error if this server may not show all that was written up to a revision, for lack of a quorum; it
 	// waits a moment for what it is behind. Default: a server alone always shows it.

@@ -25,6 +25,9 @@ const (
 const pauseLook = time.Second
 
 func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Request) error {
+	if err := h.Current(r.Context(), 0); err != nil { // it may not know that a pause has begun, or is over
+		return err
+	}
 	why := h.Paused()
 	if why != "" && !r.URL.Query().Has(heldParameter) {
 		return fmt.Errorf("%w: %s", node.ErrPaused, why)

@@ -1,12 +1,15 @@
 package remote
 
 import (
+	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"slices"
 	"sync/atomic"
 	"testing"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/node/nodeapi/nodeapitest"
 )
 
@@ -50,3 +53,49 @@ func TestWhoFollowsAPausedServer(t *testing.T) {
 		t.Error("a held one that begins after the pause ends with", err)
 	}
 }
+
+// TestAServerThatIsBehindEndsNoClient: one that is cut off doesn't know whether a pause has begun or is over. A client
+// that ended there would be followed by one that ends at another server, without an end.
+func TestAServerThatIsBehindEndsNoClient(t *testing.T) {
+	for name, paused := range map[string]string{"it missed the end of the pause": "restored", "it missed the pause": ""} {
+		w := nodeapitest.NewWorld(t)
+		var behind atomic.Bool
+		l := connect(t, w, nodeapitest.Here, func(o *HandlerOptions) {
+			o.Paused = func() string { return paused }
+			o.Current = func(context.Context, int64) error {
+				if behind.Load() {
+					return &api.Problem{Status: http.StatusServiceUnavailable, Title: "Behind", Detail: "no quorum"}
+				}
+				return nil
+			}
+		})
+		for _, held := range []bool{false, true} {
+			behind.Store(true)
+			ctx, cancel := context.WithCancel(t.Context())
+			moved := make(chan struct{}, 1)
+			client := New(Options{Server: l.client.server, HTTP: l.client.http, Held: held,
+				Lost:   func(error) { moved <- struct{}{}; <-ctx.Done() },
+				Logger: slog.New(slog.DiscardHandler)})
+			ended := make(chan error, 1)
+			go func() { ended <- client.Run(ctx) }()
+			select {
+			case <-moved: // to another server
+			case err := <-ended:
+				t.Errorf("%s: held %v: it ends with %v", name, held, err)
+				ended <- nil
+			}
+			client.revision = 5 // it knows something
+			if err := client.Current(t.Context()); another(err) {
+				t.Errorf("%s: held %v: it may not answer the server: %v", name, held, err)
+			}
+			behind.Store(false)
+			if err := client.Current(t.Context()); another(err) != (held == (paused == "")) {
+				t.Errorf("%s: held %v: at a server that knows: %v", name, held, err)
+			}
+			cancel()
+			<-ended
+		}
+	}
+}
+
+func another(err error) bool { return errors.Is(err, ErrRestored) || errors.Is(err, ErrResumed) }

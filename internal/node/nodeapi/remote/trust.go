@@ -56,6 +56,8 @@ func trustIn(query url.Values) (has Trust, err error) {
 type state struct {
 	// Paused is the reason of the server's pause; empty if it isn't paused.
 	Paused string `json:"paused,omitempty"`
+	// Behind is the reason why the server may not know that a pause has begun, or is over; empty if it does.
+	Behind string `json:"behind,omitempty"`
 	// Servers are the addresses of the servers that take nodes.
 	Servers []string `json:"servers,omitempty"`
 	// Roots are the fingerprints of the cluster's authorities. The first is the one that issues.
@@ -67,5 +69,10 @@ func (h *Handler) state(c *local.Control, w http.ResponseWriter, r *http.Request
 	if err != nil {
 		return err
 	}
-	return wire.Write(w, state{h.Paused(), h.Servers(), h.Roots(r.Context(), c.ID(), has)})
+	now := state{Servers: h.Servers(), Roots: h.Roots(r.Context(), c.ID(), has)}
+	if err := h.Current(r.Context(), 0); err != nil {
+		now.Behind = err.Error()
+	}
+	now.Paused = h.Paused()
+	return wire.Write(w, now)
 }
