@@ -101,7 +101,8 @@ func (s *Service) prepareApply(
 		return nil, err
 	}
 	decided.stampHosts(snap, pruned, now)
-	decided.stampAssets(snap, m, pruned, opts.rights, found)
+	decided.stampAssets(snap, m, pruned, found)
+	s.refuseFiles(decided, opts.rights, snap, found)
 	decided.stampBuilds(snap, opts, now, found)
 	if err := decided.retry(snap, opts, now); err != nil {
 		return nil, err

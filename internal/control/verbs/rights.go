@@ -71,13 +71,10 @@ func (s *Service) hadBy(
 	return stored
 }
 
-// tendPorts returns the ports at which the servers that run listen, this one among them.
+// tendPorts returns the ports at which this server listens, and those at which others that run say that they do: one
+// that is alone says nothing.
 func (s *Service) tendPorts(snap records.Snapshot) []int {
-	return append(slices.Clone(s.opts.Ports), announced(snap)...)
-}
-
-// announced returns the ports at which the servers that run say that they listen.
-func announced(snap records.Snapshot) (out []int) {
+	out := slices.Clone(s.opts.Ports)
 	for record := range snap.Prefix(records.ServersPrefix) {
 		if presence, ok := record.Value.(*api.ServerPresence); ok {
 			out = append(out, presence.Ports...)
