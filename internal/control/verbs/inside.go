@@ -28,7 +28,8 @@ func (s *Service) RefuseInside(
 		}
 		if release := snap.ReleaseOf(*pod.Value); release.Exists() {
 			made := object
-			made.Spec, made.Metadata.Stamps = release.Value.Spec, map[string]string{}
+			made.Spec, made.Metadata.Stamps = release.Value.Spec, stamped(map[string]string{}, api.StampGivenPorts,
+				object.Metadata.Stamps[api.StampGivenPorts])
 			if release.Value.Confined {
 				made.Metadata.Stamps[api.StampConfined] = "true"
 			}

@@ -127,7 +127,7 @@ func TestADeployerDecidesNotWhatRunsOnAHost(t *testing.T) {
 		"a port of the server's flags": {true, with("", `,"ports":["127.0.0.1:9440-9450:80"]`), nil},
 		"a port that it had before": {false, with("", `,"ports":["127.0.0.1:8680-8690:80"]`), func(w *world) {
 			agent := *w.object(ref("prod", "agent"))
-			agent.Metadata.Stamps = stamped(agent.Metadata.Stamps, api.StampConfined, "true")
+			agent.Metadata.Stamps = stamped(without(agent.Metadata.Stamps, api.StampGivenPorts), api.StampConfined, "true")
 			w.put(records.ObjectKey(agent.Ref()), agent)
 		}},
 		"a folder, of a former pod": {true, with("", ""), func(w *world) { w.podOf("n1", with(`,"/:/host"`, "")) }},

@@ -71,6 +71,11 @@ func (s *Service) hadBy(
 	return stored
 }
 
+// give records on an object which ports of Tend's it gets by a change of one who may give them.
+func (s *Service) give(snap records.Snapshot, stored, next *api.Object) {
+	next.Metadata.Stamps = stamped(next.Metadata.Stamps, api.StampGivenPorts, ports.Give(*next, stored, s.tendPorts(snap)))
+}
+
 // tendPorts returns the ports at which this server listens, and those at which others that run say that they do: one
 // that is alone says nothing.
 func (s *Service) tendPorts(snap records.Snapshot) []int {
