@@ -129,6 +129,9 @@ const (
 	// StampConfined marks an object that a sync created that is not trusted, or that a deployer declared or changed last:
 	// what the server, or an ingress, calls for it is never on the caller's own machine. See Object.Confined.
 	StampConfined = "confined"
+	// StampGivenPorts lists Tend's own ports that the object got from one who may give them: numbers with spaces between.
+	// They stay listed while the object exists.
+	StampGivenPorts = "givenports"
 	// StampMacro is the macro (kind/scope/name) that a plugin made the object of: its containers may run that plugin's
 	// commands. The broker of plugins alone sets it.
 	StampMacro = "macro"

@@ -85,7 +85,7 @@ func (s *Server) execTarget(r *http.Request) (*api.Task, nodeapi.Node, error) {
 	if task.Desired != api.DesiredRunning {
 		return nil, nil, notLive(task.ContainerName())
 	}
-	if err := checkCommand(r.Context(), snap, task); err != nil {
+	if err := s.checkCommand(r.Context(), snap, task); err != nil {
 		return nil, nil, err
 	}
 	if status := snap.TaskStatus(task.ID); status.Exists() && (status.Value.CrashLoop || status.Value.State.Terminal()) {

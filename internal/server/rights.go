@@ -129,7 +129,7 @@ func (s *Server) scopeOfPod(pod string) string {
 
 // checkCommand returns the reason why a caller may not run a command in a pod, or nil. A command can use everything
 // that the pod has.
-func checkCommand(ctx context.Context, snap records.Snapshot, task *api.Task) error {
+func (s *Server) checkCommand(ctx context.Context, snap records.Snapshot, task *api.Task) error {
 	rights := verbs.RightsOf(ctx)
 	if rights.Trusted {
 		return nil
@@ -141,7 +141,7 @@ func checkCommand(ctx context.Context, snap records.Snapshot, task *api.Task) er
 	if !object.Exists() || !release.Exists() { // the pod's rights are unknown
 		return notLive(task.ContainerName())
 	}
-	fault := verbs.RefuseInside(rights, snap, *object.Value, []records.Read[api.Task]{{Value: task}})
+	fault := s.Verbs.RefuseInside(rights, snap, *object.Value, []records.Read[api.Task]{{Value: task}})
 	if fault == nil {
 		return nil
 	}

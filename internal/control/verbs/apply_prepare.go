@@ -101,7 +101,8 @@ func (s *Service) prepareApply(
 		return nil, err
 	}
 	decided.stampHosts(snap, pruned, now)
-	decided.stampAssets(snap, m, pruned, opts.rights, found)
+	decided.stampAssets(snap, m, pruned, found)
+	s.refuseFiles(decided, opts.rights, snap, found)
 	decided.stampBuilds(snap, opts, now, found)
 	if err := decided.retry(snap, opts, now); err != nil {
 		return nil, err
@@ -144,9 +145,12 @@ func (s *Service) place(
 		return placed{}, err
 	}
 	result.Conflicts = lasting(snap, result.Conflicts)
-	changed := len(result.Changes) > 0 || object.Tree() != "" && object.Tree() != next.Tree()
 	var refused refusals
-	if opts.confined() && changed { // what a user, or an admin, added to it must not run another program
+	switch {
+	case stored.Exists() && len(result.Changes) == 0 && (object.Tree() == "" || object.Tree() == next.Tree()):
+	case !opts.confined():
+		s.give(snap, stored.Value, &next)
+	default: // what a user, or an admin, added to it must not run another program
 		refused = refusalsOf(s.rightsOver(opts.rights, snap, s.hadBy(snap, stored.Value, object, next, opts)), next)
 	}
 	if len(refused) > 0 && opts.rights.Person == "" {

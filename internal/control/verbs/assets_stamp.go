@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -17,7 +16,7 @@ func nothingBefore(string) string { return "" }
 // stampAssets stamps the digests of files on the assets of an apply, on its consumers, and on stored consumers of a
 // changed file. It refuses files that don't exist.
 func (d *applyDecision) stampAssets(
-	snap records.Snapshot, m material, going []records.Read[api.Object], rights source.Rights, found *faults,
+	snap records.Snapshot, m material, going []records.Read[api.Object], found *faults,
 ) {
 	without := map[api.Ref]bool{}
 	for i := range d.placed {
@@ -40,7 +39,6 @@ func (d *applyDecision) stampAssets(
 		d.placed[i].stampUses(there, found)
 	}
 	d.restamp(snap, there, without, found)
-	d.refuseFiles(rights, snap, found)
 }
 
 // touchesAssets reports whether an object that the apply writes or deletes is an asset or may use one.

@@ -73,7 +73,7 @@ func (s *Service) SetConfig(ctx context.Context, bucket Bucket, change ConfigCha
 		func(snap records.Snapshot) (*configDecision, error) {
 			d, err := s.prepareConfig(snap, bucket, change, sealed)
 			if err == nil && !d.txn.Empty() {
-				err = refuseConfig(RightsOf(ctx), snap, bucket)
+				err = s.refuseConfig(RightsOf(ctx), snap, bucket)
 			}
 			if err == nil && len(d.result.Created) > 0 && len(d.result.Affected) == 0 {
 				d.result.Notes = absentNotes(snap, bucket, RightsOf(ctx))

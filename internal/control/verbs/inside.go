@@ -2,7 +2,6 @@ package verbs
 
 import (
 	"maps"
-	"slices"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
@@ -14,13 +13,13 @@ import (
 // RefuseInside returns why a person, or a source, may not decide what runs in pods of an object: by a command, or by
 // what they read (config, files of assets). It is nil if they may. What runs there has all that the pods have, so the
 // object counts as it is declared, and as each of the pods was made.
-func RefuseInside(
+func (s *Service) RefuseInside(
 	rights source.Rights, snap records.Snapshot, object api.Object, pods []records.Read[api.Task],
 ) *source.Error {
 	if rights.Trusted || !object.Kind.HasContainers() {
 		return nil
 	}
-	rights.TendPorts = append(slices.Clone(rights.TendPorts), announced(snap)...)
+	rights = s.rightsOver(rights, snap, nil)
 	declared := []api.Object{object}
 	for _, pod := range pods {
 		if runsProcesses(snap.Node(pod.Value.Node)) {
@@ -29,7 +28,8 @@ func RefuseInside(
 		}
 		if release := snap.ReleaseOf(*pod.Value); release.Exists() {
 			made := object
-			made.Spec, made.Metadata.Stamps = release.Value.Spec, map[string]string{}
+			made.Spec, made.Metadata.Stamps = release.Value.Spec, stamped(map[string]string{}, api.StampGivenPorts,
+				object.Metadata.Stamps[api.StampGivenPorts])
 			if release.Value.Confined {
 				made.Metadata.Stamps[api.StampConfined] = "true"
 			}
@@ -50,9 +50,9 @@ func runsProcesses(node records.Read[api.NodeStatus]) bool {
 
 // refuseReached is RefuseInside for all pods of an object that a change reaches, those to come among them: where no pod
 // runs now, any node may be the next one's.
-func refuseReached(rights source.Rights, snap records.Snapshot, object api.Object) *source.Error {
+func (s *Service) refuseReached(rights source.Rights, snap records.Snapshot, object api.Object) *source.Error {
 	pods := snap.TasksOf(object.Ref())
-	if fault := RefuseInside(rights, snap, object, pods); fault != nil || rights.Trusted {
+	if fault := s.RefuseInside(rights, snap, object, pods); fault != nil || rights.Trusted {
 		return fault
 	}
 	if len(pods) > 0 || !object.Kind.HasContainers() || !mayBeProcess(snap, object) {
@@ -92,13 +92,13 @@ func mayBeProcess(snap records.Snapshot, object api.Object) bool {
 
 // refuseConfig returns an error if a person may not change a bucket: a variable such as LD_PRELOAD is a program that
 // runs in the pods that get it.
-func refuseConfig(rights source.Rights, snap records.Snapshot, bucket Bucket) error {
+func (s *Service) refuseConfig(rights source.Rights, snap records.Snapshot, bucket Bucket) error {
 	for _, kind := range api.KindsThat(api.Kind.HasContainers) {
 		for object := range snap.Objects(kind) {
 			if rights.Trusted || !env.ReadBy(*object.Value, env.Bucket(bucket)) {
 				continue
 			}
-			if fault := refuseReached(rights, snap, *object.Value); fault != nil {
+			if fault := s.refuseReached(rights, snap, *object.Value); fault != nil {
 				return configRefused(bucket, object.Value.Ref(), fault, rights)
 			}
 		}
@@ -118,12 +118,12 @@ func configRefused(bucket Bucket, ref api.Ref, fault *source.Error, rights sourc
 }
 
 // refuseFiles adds the stored objects whose files an apply changes, though who applies may not decide what runs there.
-func (d *applyDecision) refuseFiles(rights source.Rights, snap records.Snapshot, found *faults) {
+func (s *Service) refuseFiles(d *applyDecision, rights source.Rights, snap records.Snapshot, found *faults) {
 	for _, p := range d.placed {
 		if !p.stored.Exists() || maps.Equal(p.stored.Value.AssetDigests(), p.next.AssetDigests()) {
 			continue
 		}
-		fault := refuseReached(rights, snap, *p.stored.Value)
+		fault := s.refuseReached(rights, snap, *p.stored.Value)
 		switch {
 		case fault == nil:
 		case rights.Sees(p.next.Scope):

@@ -90,6 +90,21 @@ func applies(objects ...api.Object) func(*Service, context.Context) error {
 	}
 }
 
+// TestACommandAtAPortOfTheFlags: a server that is alone writes no record of itself, and yet knows its ports.
+func TestACommandAtAPortOfTheFlags(t *testing.T) {
+	w := newWorld(t, func(o *Options) { o.Ports = []int{9443} })
+	w.mustApply(deployment("prod", "agent", `{"image":"a","ports":["127.0.0.1:9443:80"]}`))
+	carol := source.Rights{Person: "carol is deployer of prod", Scopes: []string{"prod"}}
+	read, err := w.service.opts.Reader.Fresh(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fault := w.service.RefuseInside(carol, read, *w.object(ref("prod", "agent")), nil)
+	if fault == nil || !strings.Contains(fault.Message, "port 9443") {
+		t.Errorf("a command is allowed: %v", fault)
+	}
+}
+
 // TestADeployerDecidesNotWhatRunsOnAHost walks verbs × what an admin's workload has of the host.
 func TestADeployerDecidesNotWhatRunsOnAHost(t *testing.T) {
 	const fields = `"image":"a","env_from":["shared"],"env":{"CA":"${asset.ca.pem}"}`
@@ -102,16 +117,17 @@ func TestADeployerDecidesNotWhatRunsOnAHost(t *testing.T) {
 		spec string
 		pod  func(w *world) // makes the pod that runs
 	}{
-		"no part of the host":   {false, with("", ""), nil},
-		"a folder that all may": {false, with(`,"/srv/data:/d"`, ""), nil},
-		"a folder":              {true, with(`,"/:/host"`, ""), nil},
-		"a device":              {true, with("", `,"devices":["/dev/kvm"]`), nil},
-		"its network":           {true, with("", `,"network_mode":"host"`), nil},
-		"flags of the engine":   {true, with("", `,"docker_options":["--privileged"]`), nil},
-		"a port of Tend's":      {true, with("", `,"ports":["127.0.0.1:8680-8690:80"]`), nil},
+		"no part of the host":          {false, with("", ""), nil},
+		"a folder that all may":        {false, with(`,"/srv/data:/d"`, ""), nil},
+		"a folder":                     {true, with(`,"/:/host"`, ""), nil},
+		"a device":                     {true, with("", `,"devices":["/dev/kvm"]`), nil},
+		"its network":                  {true, with("", `,"network_mode":"host"`), nil},
+		"flags of the engine":          {true, with("", `,"docker_options":["--privileged"]`), nil},
+		"a port of Tend's":             {true, with("", `,"ports":["127.0.0.1:8680-8690:80"]`), nil},
+		"a port of the server's flags": {true, with("", `,"ports":["127.0.0.1:9440-9450:80"]`), nil},
 		"a port that it had before": {false, with("", `,"ports":["127.0.0.1:8680-8690:80"]`), func(w *world) {
 			agent := *w.object(ref("prod", "agent"))
-			agent.Metadata.Stamps = stamped(agent.Metadata.Stamps, api.StampConfined, "true")
+			agent.Metadata.Stamps = stamped(without(agent.Metadata.Stamps, api.StampGivenPorts), api.StampConfined, "true")
 			w.put(records.ObjectKey(agent.Ref()), agent)
 		}},
 		"a folder, of a former pod": {true, with("", ""), func(w *world) { w.podOf("n1", with(`,"/:/host"`, "")) }},
@@ -135,7 +151,9 @@ func TestADeployerDecidesNotWhatRunsOnAHost(t *testing.T) {
 	} {
 		for verb, tc := range reaching {
 			t.Run(name+"/"+verb, func(t *testing.T) {
-				w := newWorld(t, withKeys, func(o *Options) { o.Assets = newShelf() })
+				w := newWorld(t, withKeys, func(o *Options) {
+					o.Assets, o.Ports = newShelf(), []int{9443} // a server that is alone writes no record of itself
+				})
 				w.mustApply(asset("prod", "conf", map[string]string{"run": "theirs"}),
 					asset(api.Unscoped, "ca", map[string]string{"pem": "theirs"}), deployment("prod", "agent", workload.spec))
 				carol := WithRights(t.Context(), source.Rights{

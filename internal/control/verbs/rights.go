@@ -71,13 +71,15 @@ func (s *Service) hadBy(
 	return stored
 }
 
-// tendPorts returns the ports at which the servers that run listen, this one among them.
-func (s *Service) tendPorts(snap records.Snapshot) []int {
-	return append(slices.Clone(s.opts.Ports), announced(snap)...)
+// give records on an object which ports of Tend's it gets by a change of one who may give them.
+func (s *Service) give(snap records.Snapshot, stored, next *api.Object) {
+	next.Metadata.Stamps = stamped(next.Metadata.Stamps, api.StampGivenPorts, ports.Give(*next, stored, s.tendPorts(snap)))
 }
 
-// announced returns the ports at which the servers that run say that they listen.
-func announced(snap records.Snapshot) (out []int) {
+// tendPorts returns the ports at which this server listens, and those at which others that run say that they do: one
+// that is alone says nothing.
+func (s *Service) tendPorts(snap records.Snapshot) []int {
+	out := slices.Clone(s.opts.Ports)
 	for record := range snap.Prefix(records.ServersPrefix) {
 		if presence, ok := record.Value.(*api.ServerPresence); ok {
 			out = append(out, presence.Ports...)

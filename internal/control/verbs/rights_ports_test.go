@@ -75,3 +75,73 @@ func TestADeployerKeepsAPort(t *testing.T) {
 		}
 	}
 }
+
+// TestAPortThatWasGivenIsTheGiversAlone: what is confined keeps a port that it had before it was Tend's. Where one who
+// may give them gave it such a port, no other decides which program gets it: neither a deployer, nor a source that
+// names the port too, nor by a pod of before.
+func TestAPortThatWasGivenIsTheGiversAlone(t *testing.T) {
+	const port = `{"image":"a","ports":["127.0.0.1:8686:80"]}`
+	plain, given := deployment("bank", "port", `{"image":"a"}`), deployment("bank", "port", port)
+	release := func(w *world) {
+		w.put(records.ReleaseKey(given.Ref(), "v1"), api.Release{ID: "v1", Number: 1, Kind: given.Kind, Scope: given.Scope,
+			Name: given.Name, Spec: []byte(port), SpecHash: "a", Confined: true})
+	}
+	ana := WithRights(t.Context(), source.Rights{Person: "ana is deployer of bank", Scopes: []string{"bank"}})
+	apply := func(w *world, opts ApplyOptions, object api.Object) {
+		t.Helper()
+		if _, err := w.apply(opts, object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, give := range map[string]func(*world){
+		"an admin, to an object of a sync": func(w *world) {
+			apply(w, w.asSync(plainSync), plain)
+			w.mustApply(deployment("bank", "port", `{"ports":["127.0.0.1:8686:80"]}`))
+		},
+		"a sync, while it was trusted": func(w *world) {
+			apply(w, w.asSync(trustedSync), given)
+			apply(w, w.asSync(plainSync), given)
+		},
+		"an admin, by a rollback": func(w *world) {
+			apply(w, w.asSync(plainSync), plain)
+			release(w)
+			if _, err := w.service.Rollback(t.Context(), TargetOf(given.Ref()), RollbackOptions{Release: "v1"}); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, withKeys)
+			give(w)
+			if !w.object(given.Ref()).Confined() {
+				t.Fatal("it isn't confined")
+			}
+			other := deployment("bank", "port", `{"image":"b","ports":["127.0.0.1:8686:80"]}`)
+			changes := func(ctx context.Context) error {
+				_, err := w.service.Apply(ctx, []api.Object{other},
+					ApplyOptions{FieldManager: FieldManager{ForceConflicts: true}})
+				return err
+			}
+			wantReason(t, changes(ana), Forbidden)
+			wantReason(t, setConfig(Bucket{"bank", "port"}, ConfigChange{Set: map[string]string{"A": "b"}})(w.service, ana), Forbidden)
+			if _, err := w.apply(w.asSync(plainSync), other); err == nil {
+				t.Error("the sync decides its program")
+			}
+			release(w)
+			read, err := w.service.opts.Reader.Fresh(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			object := *w.object(given.Ref())
+			pod := api.Task{ID: "1", Kind: given.Kind, Scope: given.Scope, Name: given.Name, OwnerUID: object.Metadata.UID,
+				Release: "v1", Node: "n1"}
+			object.Spec = plain.Spec
+			if w.service.RefuseInside(RightsOf(ana), read, object, []records.Read[api.Task]{{Value: &pod}}) == nil {
+				t.Error("a command in a pod of before is allowed")
+			}
+			if err := changes(t.Context()); err != nil {
+				t.Errorf("an admin is refused: %v", err)
+			}
+		})
+	}
+}

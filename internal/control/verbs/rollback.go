@@ -104,7 +104,9 @@ func (s *Service) prepareRollback(
 		delete(next.Metadata.Stamps, api.StampQuietEnv) // it would keep the pods that run on another environment
 	}
 	next.Metadata.Change = &api.Change{Verb: "rollback", Actor: opts.Actor}
-	stampRollback(snap, &next, release)
+	if stampRollback(snap, &next, release); RightsOf(ctx).Trusted {
+		s.give(snap, object.Value, &next)
+	}
 	return decided, s.amend(snap, decided, object, next, opts.FieldManager,
 		func(field string) bool { return !isReplicas(field) })
 }

@@ -3,6 +3,7 @@ package ports
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"tend.dev/tend/api"
 )
@@ -29,17 +30,35 @@ type Reserved struct {
 }
 
 // NewlyReserved returns what TakesReserved does for an object, without the ports that the stored version of it had,
-// in whichever field, before they were Tend's: those of an object that no admin declared. What an admin declared has
-// the ports that the admin gave it, and only admins decide which program gets them. stored is nil if there is none.
+// in whichever field, before they were Tend's: those of an object that no admin declared, but for the ones that it was
+// given (Give). Only those who may give a port decide which program gets it. stored is nil if there is none.
 func NewlyReserved(object api.Object, stored *api.Object, announced []int) []Reserved {
 	taken := TakesReserved(object, published(object), announced)
 	if stored == nil || !stored.Confined() {
 		return taken
 	}
-	had := TakesReserved(*stored, published(*stored), announced)
+	had := slices.DeleteFunc(TakesReserved(*stored, published(*stored), announced), func(h Reserved) bool {
+		return slices.Contains(given(*stored), strconv.Itoa(h.Number))
+	})
 	return slices.DeleteFunc(taken, func(t Reserved) bool {
 		return slices.ContainsFunc(had, func(h Reserved) bool { return h.Number == t.Number })
 	})
+}
+
+// Give returns the stamp api.StampGivenPorts of an object that one who may give ports of Tend's changes: those that it
+// was given before, and those that it takes newly.
+func Give(object api.Object, stored *api.Object, announced []int) string {
+	all := given(object)
+	for _, taken := range NewlyReserved(object, stored, announced) {
+		if number := strconv.Itoa(taken.Number); !slices.Contains(all, number) {
+			all = append(all, number)
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+func given(object api.Object) []string {
+	return strings.Fields(object.Metadata.Stamps[api.StampGivenPorts])
 }
 
 // published returns the `ports` of an object. Those of a spec that can't be read are none.

@@ -57,6 +57,10 @@ func TestNewlyReserved(t *testing.T) {
 			Metadata: api.Metadata{Stamps: map[string]string{api.StampConfined: "true"}}}
 	}
 	admins := func(object *api.Object) *api.Object { object.Metadata.Stamps = nil; return object }
+	given := func(object *api.Object) *api.Object {
+		object.Metadata.Stamps[api.StampGivenPorts] = "8686"
+		return object
+	}
 	const one, other = `"127.0.0.1:8686:80"`, `"127.0.0.1:19801:80"`
 	for name, tc := range map[string]struct {
 		stored, next *api.Object
@@ -66,6 +70,8 @@ func TestNewlyReserved(t *testing.T) {
 		"had":                {of(one), of(one), nil},
 		"an admin's had it":  {admins(of(one)), of(one), []ports.Reserved{{"ports[0]", 8686}}},
 		"an admin's ingress": {admins(listen("127.0.0.1:8686")), listen("127.0.0.1:8686"), []ports.Reserved{{"listen", 8686}}},
+		"was given it":       {given(of(one)), of(one), []ports.Reserved{{"ports[0]", 8686}}},
+		"was given another":  {given(of(one + "," + other)), of(other), nil},
 		"had it elsewhere":   {of(one), of(`"80",` + one), nil},
 		"a further one":      {of(one), of(one + "," + other), []ports.Reserved{{"ports[1]", 19801}}},
 		"had another":        {of(other), of(one), []ports.Reserved{{"ports[0]", 8686}}},
@@ -76,6 +82,30 @@ func TestNewlyReserved(t *testing.T) {
 	} {
 		if got := ports.NewlyReserved(*tc.next, tc.stored, []int{19801}); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: got %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
+func TestGive(t *testing.T) {
+	of := func(published, given, confined string) *api.Object {
+		return &api.Object{Kind: api.KindDeployment, Spec: []byte(`{"image":"a","ports":[` + published + `]}`),
+			Metadata: api.Metadata{Stamps: map[string]string{api.StampConfined: confined, api.StampGivenPorts: given}}}
+	}
+	const one, other = `"127.0.0.1:8686:80"`, `"127.0.0.1:19801:80"`
+	for name, tc := range map[string]struct {
+		stored, next *api.Object
+		want         string
+	}{
+		"none":                   {nil, of(`"80"`, "", ""), ""},
+		"created with it":        {nil, of(one, "", ""), "8686"},
+		"newly":                  {of("", "", "true"), of(one, "", "true"), "8686"},
+		"had it before":          {of(one, "", "true"), of(one+","+other, "", "true"), "19801"},
+		"again":                  {of(one, "8686", "true"), of(one+","+other, "8686", "true"), "8686 19801"},
+		"it is given up":         {of(one, "8686", "true"), of("", "8686", "true"), "8686"},
+		"of what isn't confined": {of(one, "", ""), of(one, "", ""), "8686"},
+	} {
+		if got := ports.Give(*tc.next, tc.stored, []int{19801}); got != tc.want {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
 	}
 }
