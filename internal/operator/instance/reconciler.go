@@ -116,7 +116,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		r.Events.Forget(instance.UID)
 		return reconcile.Result{}, apply.RemoveFinalizer(ctx, r.Client, stored(instance), identity.FinalizerInstance)
 	}
-	return reconcile.Result{RequeueAfter: result.After}, failure
+	return reconcile.Result{RequeueAfter: r.Events.After(instance.UID, result.After)}, failure
 }
 
 // readInstance returns an instance, or nil if it doesn't exist.

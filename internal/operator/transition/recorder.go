@@ -23,6 +23,9 @@ import (
 // life is the time for which the API server keeps an Event. Older transitions are not written again.
 const life = time.Hour
 
+// retry is the time until the next attempt to write an Event. The attempts end after life.
+const retry = 30 * time.Second
+
 // Event is a transition of a condition, for people.
 type Event struct {
 	// Warning says that the transition reports a fault.
@@ -69,7 +72,7 @@ func (r *Recorder) CatchUp(ctx context.Context, object client.Object, kind schem
 	}
 }
 
-// Record writes the Events of stored transitions. It leaves failures to CatchUp.
+// Record writes the Events of stored transitions. It leaves failures to CatchUp, for which After asks.
 func (r *Recorder) Record(ctx context.Context, object client.Object, kind schema.GroupVersionKind, events []Event) {
 	r.sees(object.GetUID())
 	for _, event := range events {
@@ -86,6 +89,15 @@ func (r *Recorder) Record(ctx context.Context, object client.Object, kind schema
 // Events.
 func (r *Recorder) create(ctx context.Context, event *eventsv1.Event) error {
 	return r.Client.Create(ctx, event, client.DisableReadYourWritesConsistency, client.FieldOwner(identity.FieldManager))
+}
+
+// After returns the time until the next reconcile of an object, zero for never. It is planned, or less if an Event is
+// missing: nothing else may ever happen to the object.
+func (r *Recorder) After(uid types.UID, planned time.Duration) time.Duration {
+	if r.Knows(uid) || planned > 0 && planned < retry {
+		return planned
+	}
+	return retry
 }
 
 // Knows reports whether this process has seen an object. CatchUp does nothing for one that it has.
