@@ -113,7 +113,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, err
 	}
 	if result.RemoveFinalizer {
-		r.Events.Forget(instance.UID)
+		r.Events.Gone(instance.UID)
 		return reconcile.Result{}, apply.RemoveFinalizer(ctx, r.Client, stored(instance), identity.FinalizerInstance)
 	}
 	return reconcile.Result{RequeueAfter: r.Events.After(instance.UID, result.After)}, failure

@@ -2,8 +2,8 @@
 // the only record of the transitions: if an operator dies before writing their Events, the next one writes them.
 //
 // An Event's name is determined by the transition. When a process first sees an object, CatchUp writes the missing
-// Events of its conditions. From then on Record writes new ones. If one can't be written, After has the object
-// reconciled again, and CatchUp writes it then.
+// Events of its conditions. From then on Record writes new ones. One that can't be written is kept: After has the
+// object reconciled again, and CatchUp writes it then, also if the condition has changed meanwhile.
 //
 // Example:
 //

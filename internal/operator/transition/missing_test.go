@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -92,6 +93,35 @@ func TestEventsThatCantBeWritten(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestEventOfAnOvertakenTransition: a transition has its Event also if the condition changed again before the Event
+// could be written.
+func TestEventOfAnOvertakenTransition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		made := cluster.New()
+		create(t, made, cluster.Namespace, `{"metadata":{"name":"default"}}`)
+		create(t, made, cluster.Registration, `{"metadata":{"name":"web"},"spec":{}}`)
+		web, c := made.List(cluster.Registration)[0], refusing(t, made)
+		recorder := &transition.Recorder{Client: c, Live: c, Reporter: "test", Now: time.Now}
+		for i := range refused {
+			event := transition.Event{Reason: fmt.Sprint("Reason", i), Condition: metav1.Condition{
+				Type: "Ready", Reason: fmt.Sprint("Reason", i), LastTransitionTime: metav1.Now(),
+			}}
+			recorder.Record(t.Context(), web, cluster.Registration, []transition.Event{event})
+			time.Sleep(time.Second)
+		}
+		if after := recorder.After(web.GetUID(), 0); after <= 0 || after > time.Minute {
+			t.Errorf("the next reconcile is after %s, want one within a minute", after)
+		}
+		recorder.CatchUp(t.Context(), web, cluster.Registration, nil)
+		if has := made.List(cluster.Event); len(has) != refused {
+			t.Errorf("%d Events, want %d: %v", len(has), refused, has)
+		}
+		if after := recorder.After(web.GetUID(), 0); after != 0 {
+			t.Errorf("all Events are written, and the next reconcile is after %s", after)
+		}
+	})
 }
 
 // live reconciles an object for half an hour, when the results say.

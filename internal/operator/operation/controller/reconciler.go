@@ -92,7 +92,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		}
 	}
 	if !plan.Finalizer && err == nil {
-		r.Events.Forget(op.UID)
+		r.Events.Gone(op.UID)
 		return reconcile.Result{}, nil
 	}
 	switch {
