@@ -113,10 +113,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, err
 	}
 	if result.RemoveFinalizer {
-		r.Events.Forget(instance.UID)
+		r.Events.Gone(instance.UID)
 		return reconcile.Result{}, apply.RemoveFinalizer(ctx, r.Client, stored(instance), identity.FinalizerInstance)
 	}
-	return reconcile.Result{RequeueAfter: result.After}, failure
+	return reconcile.Result{RequeueAfter: r.Events.After(instance.UID, result.After)}, failure
 }
 
 // readInstance returns an instance, or nil if it doesn't exist.

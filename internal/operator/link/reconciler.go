@@ -70,7 +70,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("cluster %s: %w", request.Name, err)
 	}
-	return reconcile.Result{RequeueAfter: plan.After}, nil
+	return reconcile.Result{RequeueAfter: r.Events.After(in.Cluster.UID, plan.After)}, nil
 }
 
 // execute carries out a plan. The connection comes last: the status must be written before the connection acts.

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"tend.dev/tend/internal/operator/identity"
 )
@@ -48,28 +47,31 @@ type Recorder struct {
 
 	mu    sync.Mutex
 	known map[types.UID]bool
+	// missing holds the Events that could not be written, the oldest first.
+	missing map[types.UID][]*eventsv1.Event
 }
 
-// CatchUp writes the missing Events of an object's stored conditions, if this process sees the object for the first
-// time.
+// CatchUp writes the Events that could not be written before. If this process sees the object for the first time, it
+// also writes the missing Events of the stored conditions.
 func (r *Recorder) CatchUp(ctx context.Context, object client.Object, kind schema.GroupVersionKind, events []Event) {
-	if r.sees(object.GetUID()) {
-		return
+	wanted := r.take(object.GetUID())
+	if !r.sees(object.GetUID()) {
+		for _, event := range events {
+			if r.Now().Sub(event.Condition.LastTransitionTime.Time) < life {
+				wanted = append(wanted, r.event(ctx, object, kind, event))
+			}
+		}
 	}
-	for _, event := range events {
-		if r.Now().Sub(event.Condition.LastTransitionTime.Time) >= life {
-			continue
-		}
-		wanted := r.event(ctx, object, kind, event)
-		err := r.Live.Get(ctx, client.ObjectKeyFromObject(wanted), &eventsv1.Event{})
+	for _, event := range wanted {
+		err := r.Live.Get(ctx, client.ObjectKeyFromObject(event), &eventsv1.Event{})
 		if apierrors.IsNotFound(err) {
-			err = r.create(ctx, wanted)
+			err = r.create(ctx, event)
 		}
-		r.note(ctx, object, err)
+		r.note(ctx, event, err)
 	}
 }
 
-// Record writes the Events of stored transitions. It leaves failures to CatchUp.
+// Record writes the Events of stored transitions. It leaves failures to CatchUp, for which After asks.
 func (r *Recorder) Record(ctx context.Context, object client.Object, kind schema.GroupVersionKind, events []Event) {
 	r.sees(object.GetUID())
 	for _, event := range events {
@@ -78,7 +80,7 @@ func (r *Recorder) Record(ctx context.Context, object client.Object, kind schema
 		if apierrors.IsAlreadyExists(err) { // the condition had this reason before
 			err = r.repeat(ctx, client.ObjectKeyFromObject(wanted))
 		}
-		r.note(ctx, object, err)
+		r.note(ctx, wanted, err)
 	}
 }
 
@@ -88,15 +90,14 @@ func (r *Recorder) create(ctx context.Context, event *eventsv1.Event) error {
 	return r.Client.Create(ctx, event, client.DisableReadYourWritesConsistency, client.FieldOwner(identity.FieldManager))
 }
 
-// Knows reports whether this process has seen an object. CatchUp does nothing for one that it has.
+// Knows reports whether this process has seen an object. CatchUp doesn't look at the conditions of one that it has.
 func (r *Recorder) Knows(uid types.UID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.known[uid]
 }
 
-// Forget drops the knowledge about an object: it is deleted, or the outcome of a write of its conditions is unknown.
-// CatchUp then writes the Events that are missing.
+// Forget makes CatchUp look at the stored conditions again: the outcome of a write of them is unknown.
 func (r *Recorder) Forget(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,16 +114,6 @@ func (r *Recorder) sees(uid types.UID) bool {
 	was := r.known[uid]
 	r.known[uid] = true
 	return was
-}
-
-// note forgets the object if one of its Events could not be written. The reconcile continues: the conditions matter
-// more.
-func (r *Recorder) note(ctx context.Context, object client.Object, err error) {
-	if err == nil || apierrors.IsAlreadyExists(err) {
-		return
-	}
-	r.Forget(object.GetUID())
-	log.FromContext(ctx).Info("an Event can't be written; it is retried", "error", err)
 }
 
 // repeat increments the count of an Event that occurs again.

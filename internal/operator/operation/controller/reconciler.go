@@ -92,7 +92,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		}
 	}
 	if !plan.Finalizer && err == nil {
-		r.Events.Forget(op.UID)
+		r.Events.Gone(op.UID)
+		return reconcile.Result{}, nil
 	}
 	switch {
 	case apierrors.IsConflict(err):
@@ -100,7 +101,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("operation %s: %w", request, err)
 	}
-	return reconcile.Result{RequeueAfter: plan.After}, nil
+	return reconcile.Result{RequeueAfter: r.Events.After(op.UID, plan.After)}, nil
 }
 
 // ignoreGone returns nil for an object that does not exist.
