@@ -41,7 +41,8 @@ type Link struct {
 	// Registry receives the metrics of the machine's parts, Metrics those of its engine.
 	Registry *prometheus.Registry
 	Metrics  *reconciler.Metrics
-	// While Hold is open, nothing touches containers, nor the networks between them; Paused returns the reason. Default: a closed channel.
+	// While Hold is open, nothing touches containers, nor the networks between them; Paused returns the reason. Default: a
+	// closed channel.
 	Hold   <-chan struct{}
 	Paused func() string
 	// Outside returns the address at which other nodes reach this machine, unless Options.Advertise sets it; invalid if

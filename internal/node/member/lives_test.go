@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +19,8 @@ func TestLivesThatEndSoonAreRare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		number, lasts := 0, time.Duration(0)
+		number := 0
+		var lasts atomic.Int64
 		var rests []time.Duration // before each life
 		ended := time.Now()
 		live := func(held bool) error {
@@ -29,7 +31,7 @@ func TestLivesThatEndSoonAreRare(t *testing.T) {
 			if number > 1000 {
 				return errors.New("it begins again without a rest")
 			}
-			time.Sleep(lasts)
+			time.Sleep(time.Duration(lasts.Load()))
 			if ended = time.Now(); held {
 				return remote.ErrResumed
 			}
@@ -45,7 +47,7 @@ func TestLivesThatEndSoonAreRare(t *testing.T) {
 		if slices.Max(rests) > 2*longRest {
 			t.Error("the ports stayed closed for", slices.Max(rests))
 		}
-		lasts = longLife
+		lasts.Store(int64(longLife))
 		time.Sleep(longLife + 2*longRest)
 		synctest.Wait()
 		at := len(rests)
