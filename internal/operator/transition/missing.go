@@ -7,8 +7,12 @@ import (
 
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"tend.dev/tend/internal/operator/identity"
 )
 
 const (
@@ -38,30 +42,83 @@ func (r *Recorder) Gone(uid types.UID) {
 }
 
 // take returns the missing Events of an object that are young enough to be written, and drops all.
-func (r *Recorder) take(uid types.UID) []*eventsv1.Event {
+func (r *Recorder) take(uid types.UID) []pending {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := r.missing[uid]
 	delete(r.missing, uid)
-	return slices.DeleteFunc(all, func(e *eventsv1.Event) bool { return r.Now().Sub(e.EventTime.Time) >= life })
+	return slices.DeleteFunc(all, func(e pending) bool { return r.Now().Sub(e.EventTime.Time) >= life })
 }
 
-// note keeps an Event that could not be written: the next status may not show its transition any more. The reconcile
-// continues: the conditions matter more.
-func (r *Recorder) note(ctx context.Context, event *eventsv1.Event, err error) {
-	if err == nil || apierrors.IsAlreadyExists(err) {
+// pending is an Event to write.
+type pending struct {
+	*eventsv1.Event
+	// counts is set if this process wrote the transition: if the condition had this reason before, and so its Event
+	// exists, that one is repeated. Otherwise an Event that exists is the one.
+	counts bool
+}
+
+// write writes an Event, or keeps it: the next status may not show its transition any more. The reconcile continues:
+// the conditions matter more. Events of one name are written in their order.
+func (r *Recorder) write(ctx context.Context, event pending) {
+	if !r.waits(event) {
+		err := r.try(ctx, event)
+		if err == nil {
+			return
+		}
+		log.FromContext(ctx).Info("an Event can't be written; it is retried", "error", err)
+	} else if !event.counts {
 		return
 	}
-	log.FromContext(ctx).Info("an Event can't be written; it is retried", "error", err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.missing == nil {
-		r.missing = map[types.UID][]*eventsv1.Event{}
+		r.missing = map[types.UID][]pending{}
 	}
-	all := r.missing[event.Regarding.UID]
-	if slices.ContainsFunc(all, func(e *eventsv1.Event) bool { return e.Name == event.Name }) {
-		return
-	}
-	all = append(all, event)
+	all := append(r.missing[event.Regarding.UID], event)
 	r.missing[event.Regarding.UID] = all[max(0, len(all)-maxMissing):]
+}
+
+// waits reports whether an Event of the same name is missing.
+func (r *Recorder) waits(event pending) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.missing[event.Regarding.UID], func(p pending) bool { return p.Name == event.Name })
+}
+
+// try writes an Event once, also if the answer to an earlier attempt was lost.
+func (r *Recorder) try(ctx context.Context, event pending) error {
+	stored := &eventsv1.Event{}
+	if !event.counts {
+		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(event.Event), stored); !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	err := r.create(ctx, event.DeepCopy())
+	if !apierrors.IsAlreadyExists(err) || !event.counts {
+		return client.IgnoreAlreadyExists(err)
+	}
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(event.Event), stored); err != nil {
+		return err
+	}
+	next, count := stored.DeepCopy(), int32(1)
+	if stored.Series != nil {
+		count = stored.Series.Count
+	}
+	if !last(stored).Before(&event.EventTime) {
+		return nil
+	}
+	next.Series = &eventsv1.EventSeries{Count: count + 1, LastObservedTime: event.EventTime}
+	return r.Client.Patch(
+		ctx, next, client.MergeFrom(stored), client.DisableReadYourWritesConsistency,
+		client.FieldOwner(identity.FieldManager),
+	)
+}
+
+// last returns the time of the last transition of an Event.
+func last(event *eventsv1.Event) *metav1.MicroTime {
+	if event.Series != nil {
+		return &event.Series.LastObservedTime
+	}
+	return &event.EventTime
 }

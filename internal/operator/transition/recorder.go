@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -48,26 +47,22 @@ type Recorder struct {
 	mu    sync.Mutex
 	known map[types.UID]bool
 	// missing holds the Events that could not be written, the oldest first.
-	missing map[types.UID][]*eventsv1.Event
+	missing map[types.UID][]pending
 }
 
 // CatchUp writes the Events that could not be written before. If this process sees the object for the first time, it
 // also writes the missing Events of the stored conditions.
 func (r *Recorder) CatchUp(ctx context.Context, object client.Object, kind schema.GroupVersionKind, events []Event) {
-	wanted := r.take(object.GetUID())
-	if !r.sees(object.GetUID()) {
-		for _, event := range events {
-			if r.Now().Sub(event.Condition.LastTransitionTime.Time) < life {
-				wanted = append(wanted, r.event(ctx, object, kind, event))
-			}
-		}
+	for _, event := range r.take(object.GetUID()) {
+		r.write(ctx, event)
 	}
-	for _, event := range wanted {
-		err := r.Live.Get(ctx, client.ObjectKeyFromObject(event), &eventsv1.Event{})
-		if apierrors.IsNotFound(err) {
-			err = r.create(ctx, event)
+	if r.sees(object.GetUID()) {
+		return
+	}
+	for _, event := range events {
+		if r.Now().Sub(event.Condition.LastTransitionTime.Time) < life {
+			r.write(ctx, pending{r.event(ctx, object, kind, event), false})
 		}
-		r.note(ctx, event, err)
 	}
 }
 
@@ -75,12 +70,7 @@ func (r *Recorder) CatchUp(ctx context.Context, object client.Object, kind schem
 func (r *Recorder) Record(ctx context.Context, object client.Object, kind schema.GroupVersionKind, events []Event) {
 	r.sees(object.GetUID())
 	for _, event := range events {
-		wanted := r.event(ctx, object, kind, event)
-		err := r.create(ctx, wanted)
-		if apierrors.IsAlreadyExists(err) { // the condition had this reason before
-			err = r.repeat(ctx, client.ObjectKeyFromObject(wanted))
-		}
-		r.note(ctx, wanted, err)
+		r.write(ctx, pending{r.event(ctx, object, kind, event), true})
 	}
 }
 
@@ -116,24 +106,6 @@ func (r *Recorder) sees(uid types.UID) bool {
 	return was
 }
 
-// repeat increments the count of an Event that occurs again.
-func (r *Recorder) repeat(ctx context.Context, key client.ObjectKey) error {
-	stored := &eventsv1.Event{}
-	if err := r.Live.Get(ctx, key, stored); err != nil {
-		return err
-	}
-	count := int32(1)
-	if stored.Series != nil {
-		count = stored.Series.Count
-	}
-	next := stored.DeepCopy()
-	next.Series = &eventsv1.EventSeries{Count: count + 1, LastObservedTime: metav1.NewMicroTime(r.Now())}
-	return r.Client.Patch(
-		ctx, next, client.MergeFrom(stored), client.DisableReadYourWritesConsistency,
-		client.FieldOwner(identity.FieldManager),
-	)
-}
-
 // event returns the Event of a transition. Its name consists of the object's name and a digest of the transition.
 func (r *Recorder) event(
 	ctx context.Context, object client.Object, kind schema.GroupVersionKind, event Event,
@@ -152,8 +124,9 @@ func (r *Recorder) event(
 		}
 	}
 	return &eventsv1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%.200s.%x", name, sum[:8]), Labels: labels},
-		EventTime:  metav1.NewMicroTime(r.Now()), ReportingController: identity.FieldManager, ReportingInstance: r.Reporter,
+		ObjectMeta:          metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%.200s.%x", name, sum[:8]), Labels: labels},
+		EventTime:           metav1.NewMicroTime(r.Now().Truncate(time.Microsecond)), // the stored form
+		ReportingController: identity.FieldManager, ReportingInstance: r.Reporter,
 		Action: "Reconcile", Reason: event.Reason, Type: severity, Note: event.Message,
 		Regarding: corev1.ObjectReference{
 			APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Namespace: object.GetNamespace(), Name: name,
