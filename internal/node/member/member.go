@@ -106,7 +106,7 @@ func lives(ctx context.Context, log *slog.Logger, run func(held bool) error) err
 			rest.Reset()
 		}
 		if delay.For(ctx, rest.NextBackOff()) != nil {
-			return nil
+			return nil //nolint:nilerr // The service is to end, whatever ended the last life.
 		}
 	}
 }
