@@ -121,9 +121,9 @@ func kindAsScope(wanted address) (kind api.Kind, is bool) {
 	return storedAs(kind)[0], err == nil
 }
 
-// spelled returns an address of the form KIND/NAME with the scope of the object that it names. there is false if a kind,
-// or another tool's word for one, stands in the place of the scope and the address names nothing. Of other addresses it
-// doesn't find that out.
+// spelled returns an address of the form KIND/NAME with the scope of the object that it names. there is false if a
+// kind, or another tool's word for one, stands in the place of the scope and the address names nothing. Of other
+// addresses it doesn't find that out.
 func spelled(ctx context.Context, c *client.Client, wanted address) (spelt address, there bool, err error) {
 	if _, is := kindAsScope(wanted); !is {
 		other := wanted.kind == "" && familiarNoun(wanted.scope) != ""

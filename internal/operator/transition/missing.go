@@ -75,8 +75,8 @@ func (r *Recorder) write(ctx context.Context, event pending) {
 	if r.missing == nil {
 		r.missing = map[types.UID][]pending{}
 	}
-	all := append(r.missing[event.Regarding.UID], event)
-	r.missing[event.Regarding.UID] = all[max(0, len(all)-maxMissing):]
+	all := r.missing[event.Regarding.UID]
+	r.missing[event.Regarding.UID] = append(all[max(0, len(all)-maxMissing+1):], event)
 }
 
 // waits reports whether an Event of the same name is missing.
