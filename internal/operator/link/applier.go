@@ -196,7 +196,13 @@ func (a *applier) Delete(ctx context.Context, ref api.ClusterResource) error {
 	}
 	uid := live.GetUID()
 	err = a.Client.Delete(ctx, live, client.Preconditions{UID: &uid})
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // it is gone, or a new one has its name
+	if apierrors.IsConflict(err) { // a new one has its name, or the write was outdated
+		now, unread := a.live(ctx, ref)
+		if unread != nil || now == nil || now.GetUID() != uid {
+			return unread
+		}
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete %s %s/%s: %w", ref.Kind, ref.Namespace, ref.Name, passing(err))
 	}
 	return nil

@@ -14,9 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/puller"
 )
 
@@ -64,6 +66,57 @@ func TestAnAPIServerThatDoesNotAnswerFailsNoJob(t *testing.T) {
 		})
 		if got := errors.Is(err, puller.ErrPassing); got != test.passing {
 			t.Errorf("delete, %s: passing: %t, want %t, since %s: %v", what, got, test.passing, test.reason, err)
+		}
+	}
+}
+
+// refusesDeletes is a cluster with one object, whose deletion ends with an error. after is its uid from then on; empty
+// if it is gone.
+type refusesDeletes struct {
+	client.Client
+	err   error
+	after types.UID
+	asked *bool
+}
+
+func (r refusesDeletes) Get(_ context.Context, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	into.SetUID("first")
+	into.SetLabels(map[string]string{identity.LabelManagedBy: identity.ManagedBy})
+	if *r.asked {
+		into.SetUID(r.after)
+	}
+	if *r.asked && r.after == "" {
+		return apierrors.NewNotFound(schema.GroupResource{}, "web")
+	}
+	return nil
+}
+
+func (r refusesDeletes) Delete(context.Context, client.Object, ...client.DeleteOption) error {
+	*r.asked = true
+	return r.err
+}
+
+// TestADeletionThatIsInConflict: the API server says conflict of an object that was made again under the name, and of a
+// write that was outdated. The second is no deletion.
+func TestADeletionThatIsInConflict(t *testing.T) {
+	conflict := apierrors.NewConflict(schema.GroupResource{}, "web", errors.New("precondition"))
+	for what, test := range map[string]struct {
+		err     error
+		after   types.UID
+		passing bool
+	}{
+		"made again": {conflict, "second", false},
+		"gone":       {conflict, "", false},
+		"still here": {conflict, "first", true},
+		"deleted":    {nil, "first", false},
+	} {
+		cluster := refusesDeletes{err: test.err, after: test.after, asked: new(bool)}
+		a := &applier{Client: cluster, Live: cluster}
+		err := a.Delete(t.Context(), api.ClusterResource{
+			APIVersion: kindInstance.GroupVersion().String(), Kind: kindInstance.Kind, Namespace: "prod", Name: "web",
+		})
+		if got := errors.Is(err, puller.ErrPassing); got != test.passing || err != nil && !got {
+			t.Errorf("%s: %v, want an error that passes: %t", what, err, test.passing)
 		}
 	}
 }

@@ -71,7 +71,10 @@ func (f *flux) conditions(said kubetest.Said, p *play, status map[string]any) (l
 		if c.Lag > 0 {
 			generation = max(1, generation-c.Lag)
 		}
-		message := strings.ReplaceAll(c.Message, p.target, p.to.version)
+		message := c.Message
+		if p.target != "" {
+			message = strings.ReplaceAll(message, p.target, p.to.version)
+		}
 		list = append(list, map[string]any{
 			"type": c.Type, "status": c.Status, "reason": c.Reason, "message": message, "observedGeneration": generation,
 			"lastTransitionTime": time.Now().UTC().Format(time.RFC3339),
