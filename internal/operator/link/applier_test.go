@@ -97,7 +97,7 @@ func (r refusesDeletes) Delete(context.Context, client.Object, ...client.DeleteO
 }
 
 // TestADeletionThatIsInConflict: the API server says conflict of an object that was made again under the name, and of a
-// write that was outdated. The second is no deletion.
+// write that was outdated. After the second it is there as before.
 func TestADeletionThatIsInConflict(t *testing.T) {
 	conflict := apierrors.NewConflict(schema.GroupResource{}, "web", errors.New("precondition"))
 	for what, test := range map[string]struct {
