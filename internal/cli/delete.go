@@ -124,6 +124,9 @@ func (a *app) toDelete(ctx context.Context, c *client.Client, ask deletion, args
 		more, err := deleted(ctx, c, wanted)
 		var absent *missingError
 		if errors.As(err, &absent) && ask.tolerant {
+			if absent.next != "" && a.output != "name" {
+				fmt.Fprintf(a.err, "there is no %s\n  %s\n", absent.what, absent.next)
+			}
 			continue
 		}
 		if err != nil {

@@ -28,11 +28,15 @@ func resolve(ctx context.Context, c *client.Client, wanted address) (api.Ref, er
 // refused, since it could name an object of any scope once the one in a scope of that name is gone.
 func resolveExactly(ctx context.Context, c *client.Client, wanted address) (api.Ref, error) {
 	ref, err := resolveAmong(ctx, c, wanted, func(found []api.Ref) []api.Ref { return found })
-	if err == nil && wanted.outside(ref) {
-		return api.Ref{}, &missingError{what: wanted.String(), next: fmt.Sprintf(
-			"to delete that of the scope %s: tend delete %s %s/%s", ref.Scope, ref.Kind, ref.Scope, ref.Name)}
+	if err != nil || !wanted.outside(ref) {
+		return ref, err
 	}
-	return ref, err
+	kind, err := parseKind(wanted.scope)
+	if err != nil || len(kind.Info().StandsFor) == 0 {
+		kind = ref.Kind
+	}
+	return api.Ref{}, &missingError{what: wanted.String(), next: fmt.Sprintf(
+		"to delete that of the scope %s: tend delete %s %s/%s", ref.Scope, kind, ref.Scope, ref.Name)}
 }
 
 func workloadsFirst(found []api.Ref) []api.Ref {

@@ -30,6 +30,7 @@ type Options struct {
 	// Synced is closed when Network is complete.
 	Synced <-chan struct{}
 	// While Hold is open, a device of the kernel and its paths stay as they are: Network may be of an older store.
+	// Default: nothing is held.
 	Hold <-chan struct{}
 	// Address returns the address at which other nodes reach this one; invalid if they don't.
 	Address func() netip.Addr
@@ -69,6 +70,11 @@ type Overlay struct {
 func New(o Options) *Overlay {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Hold == nil {
+		over := make(chan struct{})
+		close(over)
+		o.Hold = over
 	}
 	return &Overlay{Options: o, wake: make(chan struct{}, 1)}
 }
