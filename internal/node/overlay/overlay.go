@@ -71,11 +71,7 @@ func New(o Options) *Overlay {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Hold == nil {
-		over := make(chan struct{})
-		close(over)
-		o.Hold = over
-	}
+	o.Hold = orOver(o.Hold)
 	return &Overlay{Options: o, wake: make(chan struct{}, 1)}
 }
 
@@ -200,18 +196,6 @@ func (o *Overlay) pass(ctx context.Context) error {
 	}
 	status.Connected = wanted.Subnet.IsValid() && status.Message == ""
 	return o.report(ctx, status)
-}
-
-// spares reports whether the network stays as it was before this process. A device that ended with its process, or with
-// the machine, is made again.
-func (o *Overlay) spares(state State) bool {
-	select {
-	case <-o.Hold:
-		o.made = true
-	default:
-		o.made = o.made || state.Device == nil
-	}
-	return !o.made
 }
 
 // announce reports the node's address and its networks before a network is declared, so that it gets a subnet that no
