@@ -120,6 +120,23 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	await(t, "the server's end", c.left)
 }
 
+// TestServeEndsBeforeItBegins: the connection doesn't outlive a context that ends before it is accepted, which one in
+// some hundred does here.
+func TestServeEndsBeforeItBegins(t *testing.T) {
+	c := newCluster(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	own := certificate(t, c.ca, "n1")
+	for range 200 {
+		conn, err := c.dial(t.Context(), own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		session.Serve(ctx, conn, named("a"), nil, quiet)
+		await(t, "the server's end", c.left)
+	}
+}
+
 // TestKeep dials again after a cut, until its context ends.
 func TestKeep(t *testing.T) {
 	c := newCluster(t)

@@ -73,6 +73,7 @@ func Serve(ctx context.Context, conn net.Conn, n nodeapi.Node, ready <-chan stru
 	defer stop()
 	_ = served.Serve(listener) // it ends with the connection
 	_ = served.Close()
+	_ = conn.Close() // which was not accepted if ctx ended at once
 }
 
 // single is a listener that accepts one connection.
