@@ -1,7 +1,7 @@
 package kubetest
 
 import (
-	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"os"
@@ -28,25 +28,22 @@ type Write struct {
 }
 
 // Writes returns, in order, the writes for which keep returns true. The server logs a request before it completes its
-// answer.
+// answer. A last line without its end is that of a request whose answer is still to come.
 func (s *Server) Writes(t testing.TB, keep func(Write) bool) (writes []Write) {
 	t.Helper()
-	file, err := os.Open(filepath.Join(s.dir, auditFile))
+	content, err := os.ReadFile(filepath.Join(s.dir, auditFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 16<<20)
-	for lines.Scan() {
+	for line := range bytes.Lines(content[:bytes.LastIndexByte(content, '\n')+1]) {
 		var event struct {
 			UserAgent, Verb, RequestURI string
 			ImpersonatedUser, User      struct{ Username string }
 			ObjectRef                   struct{ APIGroup, Resource, Subresource, Namespace, Name string }
 			ResponseStatus              struct{ Code int }
 		}
-		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
-			t.Fatalf("audit log: %v: %s", err, lines.Bytes())
+		if err := json.Unmarshal(line, &event); err != nil {
+			t.Fatalf("audit log: %v: %s", err, line)
 		}
 		w := Write{
 			Agent: event.UserAgent, User: cmp.Or(event.ImpersonatedUser.Username, event.User.Username), Verb: event.Verb,
@@ -57,9 +54,6 @@ func (s *Server) Writes(t testing.TB, keep func(Write) bool) (writes []Write) {
 		if keep(w) {
 			writes = append(writes, w)
 		}
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
 	}
 	return writes
 }
