@@ -45,7 +45,6 @@ type Options struct {
 	// without a server.
 	Synced <-chan struct{}
 	// While Hold is open, the state in File counts as well: what the servers say may be of an older store.
-	// Default: nothing is held.
 	Hold   <-chan struct{}
 	File   string
 	Kernel Kernel
@@ -70,14 +69,7 @@ type Keeper struct {
 }
 
 // New returns a Keeper.
-func New(o Options) *Keeper {
-	if o.Hold == nil {
-		over := make(chan struct{})
-		close(over)
-		o.Hold = over
-	}
-	return &Keeper{Options: o, wake: make(chan struct{}, 1)}
-}
+func New(o Options) *Keeper { return &Keeper{Options: o, wake: make(chan struct{}, 1)} }
 
 // Notify requests another pass: containers or the network changed. It never blocks.
 func (k *Keeper) Notify() {

@@ -30,7 +30,7 @@ type Options struct {
 	// Synced is closed when Network is complete.
 	Synced <-chan struct{}
 	// While Hold is open, a device of the kernel and its paths stay as they are: Network may be of an older store.
-	// Default: nothing is held.
+	// It is required: a nil one would hold for ever.
 	Hold <-chan struct{}
 	// Address returns the address at which other nodes reach this one; invalid if they don't.
 	Address func() netip.Addr
@@ -71,7 +71,6 @@ func New(o Options) *Overlay {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.Hold = orOver(o.Hold)
 	return &Overlay{Options: o, wake: make(chan struct{}, 1)}
 }
 
