@@ -58,17 +58,18 @@ endef
 # Five groups of packages. What is pure or in memory has no second try, in the first two groups: there a test that fails once has
 # found a defect. Of what consists of connections and programs of this machine, and of what shares its Docker engine, hosts and
 # disks, up to 3 tests that fail run once more, and the summary names them as failures of the first run; a test that fails twice
-# fails. What shares this machine's engine runs one package at a time, beside the hosts that have engines of their own.
+# fails. What shares this machine's engine runs one package at a time, beside the hosts that have engines of their own and the
+# machine with systemd on which packages are installed.
 #
 # The first group (simulation, controllers, queue) links all that it tests, so Go may take its result from the cache where
 # nothing has changed. All others run each time (-count=1): the cache doesn't know the programs that they run. internal/test/arch sees
 # to it that tests which run a program stand in one of them.
 MODULE := $(shell go list -m)
 SHARED := ^$(MODULE)/(examples/cluster|internal/(test/(e2e|testimage)|node/runtime/docker))(/|$$)
-HOSTS := ^$(MODULE)/internal/test/e2e/hosts$$
+HOSTS := ^$(MODULE)/internal/test/e2e/(hosts|packages)$$
 MACHINE := ^$(MODULE)/internal/(server$$|(platform/(gitcmd|portowner|subprocess)|cli|compat/plugin|control/(messenger|syncer)|input/build|node/(host|ingress|member|netpolicy|nodeapi/remote|nodeapi/session|overlay|peer|resolver|runtime))(/|$$))
 SECOND_TRY := --rerun-fails=1 --rerun-fails-max-failures=3
-PROCESSES := ^$(MODULE)/(api/kube|cmd/tend-operator|internal/(ci/(inputs|manpages|notices|portable)|node/agent|operator|platform/procsession|server/(backup/restore|daemon)|store/etcd|test/(arch|fault|histories|mutants)))$$
+PROCESSES := ^$(MODULE)/(api/kube|cmd/tend-operator|internal/(ci/(inputs|manpages|notices|portable|vulncheck)|node/agent|operator|platform/procsession|server/(backup/restore|daemon)|store/etcd|test/(arch|fault|histories|mutants)))$$
 # Packages that take longest begin first. The simulation uses one processor.
 PURE_PACKAGES := $$({ echo $(MODULE)/internal/test/simulation; go list -tags integration ./... | grep -vE '$(SHARED)|$(MACHINE)|$(PROCESSES)'; } | awk '!seen[$$0]++' | xargs)
 LONGEST := server/daemon test/histories store/etcd node/agent
@@ -81,13 +82,15 @@ HOSTS_PACKAGES := $$(go list -tags integration ./... | grep -E '$(HOSTS)' | xarg
 WAITING := -parallel 5
 SERVERS := -parallel 3
 
-# What waits runs one group after the other: side by side they starve each other, and an etcd that gets no processor for seconds
-# loses its leases. What computes takes what the second group leaves of the processors.
+# The stories run after the tests in memory: side by side they starve each other, and an etcd that gets no processor for seconds
+# loses its leases. What computes, and then what consists of connections and programs, takes what the second group leaves of the
+# processors.
 .PHONY: test
 test: ## run every test, those that need Docker included
 	@$(STEP) compile-tests go list -export -test -tags integration ./... >/dev/null
-	@status=0; nice -n 10 $(MAKE) --no-print-directory test-pure & pure=$$!; \
-		for group in memory machine; do $(MAKE) --no-print-directory test-$$group || status=1; done; wait $$pure || status=1; \
+	@status=0; { first=0; nice -n 10 $(MAKE) --no-print-directory test-pure || first=1; \
+			nice -n 5 $(MAKE) --no-print-directory test-machine || first=1; exit $$first; } & beside=$$!; \
+		$(MAKE) --no-print-directory test-memory || status=1; wait $$beside || status=1; \
 		$(MAKE) --no-print-directory test-hosts & hosts=$$!; \
 		$(MAKE) --no-print-directory test-shared || status=1; wait $$hosts || status=1; exit $$status
 
@@ -101,7 +104,7 @@ test-memory: ## run the tests of the server, the agent and the store, and those 
 
 .PHONY: test-machine
 test-machine: ## run the tests that consist of connections and programs of this machine
-	@$(call gotestsum,test-machine,$(MACHINE_PACKAGES),$(SECOND_TRY),-p 2 -count=1 -tags integration)
+	@$(call gotestsum,test-machine,$(MACHINE_PACKAGES),$(SECOND_TRY),-p 1 -count=1 -tags integration)
 
 .PHONY: test-shared
 test-shared: ## run the tests that share the Docker engine, hosts and disks of this machine, one package at a time
@@ -109,7 +112,7 @@ test-shared: ## run the tests that share the Docker engine, hosts and disks of t
 
 .PHONY: test-hosts
 test-hosts: ## run the tests whose hosts and engines are their own, in network namespaces
-	@$(call gotestsum,test-hosts,$(HOSTS_PACKAGES),$(SECOND_TRY),-count=1 $(WAITING) -tags integration)
+	@$(call gotestsum,test-hosts,$(HOSTS_PACKAGES),$(SECOND_TRY),-p 1 -count=1 $(WAITING) -tags integration)
 
 # Stories that need much time, and the later parts of others.
 LONG_PACKAGES := $$(git ls-files -z '*_test.go' | xargs -0 grep -lE '^//go:build .*\blong\b' | xargs -n 1 dirname | sort -u | sed 's|^|./|' | xargs)
@@ -258,13 +261,9 @@ beside-tests:
 	nice -n 5 $(MAKE) race QUICK=1
 	nice -n 19 $(MAKE) vulncheck
 
-# Where the vulnerability database can't be reached, the log says so: that is no pass.
 .PHONY: vulncheck
 vulncheck: ## look for known vulnerabilities in what the binaries call (govulncheck, from tools/govulncheck/go.mod)
-	@tool="$$(go tool -modfile=tools/govulncheck/go.mod -n govulncheck)" || exit 1; \
-	said="$$($(STEP) vulncheck "$$tool" ./cmd/... 2>&1)"; status=$$?; echo "$$said"; \
-	case "$$status:$$said" in 0:*) ;; \
-	*'fetching vulnerabilities: Get '*) echo 'NOT CHECKED for vulnerabilities: the database could not be reached' ;; *) exit 1 ;; esac
+	@tool="$$(go tool -modfile=tools/govulncheck/go.mod -n govulncheck)" && $(STEP) vulncheck go run ./internal/ci/vulncheck "$$tool" ./cmd/...
 
 # Nothing of the command line may need Linux: people deploy from their laptops. To compile all it is made of for another system
 # takes minutes of both processors, so CI checks its types.

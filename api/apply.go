@@ -78,6 +78,10 @@ type ObjectResult struct {
 	Build string `json:"build,omitempty"`
 	// Warnings are for a person to read; nothing was refused for them.
 	Warnings []string `json:"warnings,omitempty"`
+	// FormerSet is the set that applied the object last, if this apply moves it to its own: from then on the prune of this
+	// set may remove it. Empty also if the apply moves all objects of that set and holds no others, as that of renamed
+	// files does.
+	FormerSet string `json:"formerSet,omitempty"`
 	// Unmet is the condition that says why an object that the apply would leave as it is isn't as declared now; nil if
 	// it is. Dry runs alone have it.
 	Unmet *Condition `json:"unmet,omitempty"`

@@ -117,15 +117,14 @@ func TestValidateRegistry(t *testing.T) {
 		`{"url":"ghcr.io","username":"a","token":"b"}`:                     "",
 		`{"url":"ghcr.io","username":"a","password":"b"}`:                  "",
 		`{"url":"x.dkr.ecr.eu-west-1.amazonaws.com","helper":"ecr-login"}`: "",
-		`{"url":"ghcr.io"}`:                                         "are needed, or helper",
-		`{"url":"ghcr.io","token":"b"}`:                             "are needed, or helper",
-		`{"url":"ghcr.io","helper":"a","username":"b","token":"c"}`: "exclude each other",
-		`{"url":"ghcr.io","helper":"ecr"}`:                          "write ecr-login",
-		`{"url":"ghcr.io","helper":"../x"}`:                         "suffix of a docker-credential",
-		`{"url":"","helper":"x"}`:                                   "is not a registry's host",
-		`{"url":"a b","helper":"x"}`:                                "is not a registry's host",
-		`{"url":"ghcr.io","username":"a:b","token":"c"}`:            "holds a colon",
-		`{"url":"ghcr.io","username":"a","token":"b\nc"}`:           "one line each",
+		`{"url":"ghcr.io","token":"b"}`:                                    "go together",
+		`{"url":"ghcr.io","helper":"a","username":"b","token":"c"}`:        "exclude each other",
+		`{"url":"ghcr.io","helper":"ecr"}`:                                 "write ecr-login",
+		`{"url":"ghcr.io","helper":"../x"}`:                                "suffix of a docker-credential",
+		`{"url":"","helper":"x"}`:                                          "is not a registry's host",
+		`{"url":"a b","helper":"x"}`:                                       "is not a registry's host",
+		`{"url":"ghcr.io","username":"a:b","token":"c"}`:                   "holds a colon",
+		`{"url":"ghcr.io","username":"a","token":"b\nc"}`:                  "one line each",
 	} {
 		faults := ValidateObject(Object{Kind: KindRegistry, Scope: Unscoped, Name: "r", Spec: json.RawMessage(spec)})
 		if (fault == "") != (len(faults) == 0) || len(faults) > 0 && !strings.Contains(faults[0].Error(), fault) {

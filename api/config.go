@@ -18,7 +18,7 @@ type ConfigResult struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// Notes lists hints for a person. Many of the noted effects are intended.
 	Notes []string `json:"notes,omitempty"`
-	// Affected are the deployments and statefulsets whose environment differs by it.
+	// Affected are the deployments and statefulsets whose environment differs by it, of the scopes that the caller sees.
 	Affected []Ref `json:"affected,omitempty"`
 	// Revision to wait for in the status.observedRevision of what is affected; 0 where nothing was written.
 	Revision int64 `json:"revision,omitempty"`

@@ -22,7 +22,8 @@ type Container struct {
 	User string `json:"user,omitempty" hcl:"user,optional"`
 	// WorkingDir is an absolute path. Default: the image's.
 	WorkingDir string `json:"working_dir,omitempty" hcl:"working_dir,optional"`
-	// Hostname is the name the container sees as its own. Default: the container's name.
+	// Hostname is the name the container sees as its own. The engine makes it a DNS name of the container's networks, so
+	// it is <label>.<scope>; an admin may choose any. Default: the container's name.
 	Hostname string `json:"hostname,omitempty" hcl:"hostname,optional"`
 	// Labels are set on the container; those that begin with "tend." are refused.
 	Labels map[string]string `json:"labels,omitempty" hcl:"labels,optional"`

@@ -30,7 +30,7 @@ const (
 	EventFailed EventAction = "reconciliation.failed"
 	// EventFinalized: everything made for a deleted object is gone.
 	EventFinalized EventAction = "finalized"
-	// What happens to nodes: EventSilent is one whose heartbeat is missing, EventLost one that has not answered for the
+	// What happens to nodes: EventSilent is one that no server hears, EventLost one that has not answered for the
 	// node timeout, EventReturned one that answers again, EventFlapping one that gets no pods for a while after it was
 	// lost again and again.
 	EventJoined   EventAction = "joined"

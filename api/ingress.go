@@ -1,6 +1,9 @@
 package api
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // IngressSpec declares which requests a workload of the same scope serves.
 type IngressSpec struct {
@@ -21,8 +24,8 @@ type IngressSpec struct {
 	TLS       *IngressTLS       `json:"tls,omitempty" hcl:"tls,block"`
 	Locations []IngressLocation `json:"locations,omitempty" hcl:"location,block"`
 	LB        *IngressLB        `json:"lb,omitempty" hcl:"lb,block"`
-	// SharedWith are scopes whose ingresses may serve other paths of the host. Only the scope that claimed the host
-	// first shares it. Default: none.
+	// SharedWith are scopes whose ingresses may serve other paths of the host, except those at which authorities check
+	// who has it. Only the scope that claimed the host first shares it. Default: none.
 	SharedWith []string `json:"shared_with,omitempty" hcl:"shared_with,optional"`
 }
 
@@ -55,6 +58,18 @@ func (l IngressLocation) Below() string {
 		return trimmed
 	}
 	return "/"
+}
+
+// proofPaths are where authorities look for a proof that who asks for a certificate has the host: ACME's by HTTP-01,
+// the others by a file that they name.
+var proofPaths = []string{"/.well-known/acme-challenge", "/.well-known/pki-validation"}
+
+// IsProofPath reports whether an answer at a path may prove to an authority who has the host.
+func IsProofPath(path string) bool {
+	return slices.ContainsFunc(proofPaths, func(proof string) bool {
+		rest, below := strings.CutPrefix(path, proof)
+		return below && (rest == "" || rest[0] == '/')
+	})
 }
 
 // IngressLB configures the choice of a pod for each request.

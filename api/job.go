@@ -93,17 +93,19 @@ type JobStatus struct {
 	// began no run since the schedule was last changed; LastMissed is the newest of them, and MissedReason says why.
 	// LastAhead is set while the clock has not reached the newest due time on record: the clock was ahead, or was set
 	// back. Skipped are the times whose due times were passed over: they run if the clock comes to them again.
-	// RestoredAt is when due times were last over because of a restore; which of those in RestoredOver had run is unknown.
-	LastScheduled time.Time   `json:"lastScheduled,omitzero"`
-	LastAhead     time.Time   `json:"lastAhead,omitzero"`
-	Skipped       []TimeSpan  `json:"skipped,omitempty"`
-	RestoredAt    time.Time   `json:"restoredAt,omitzero"`
-	RestoredOver  TimeSpan    `json:"restoredOver,omitzero"`
-	NextRun       time.Time   `json:"nextRun,omitzero"`
-	Missed        int         `json:"missed,omitempty"`
-	LastMissed    time.Time   `json:"lastMissed,omitzero"`
-	MissedReason  string      `json:"missedReason,omitempty"`
-	Conditions    []Condition `json:"conditions,omitempty"`
+	// RestoredAt is when due times were last over because of a restore; which of those in RestoredOver had run is
+	// unknown, and of RestoredEarlier, the spans of the restores before.
+	LastScheduled   time.Time   `json:"lastScheduled,omitzero"`
+	LastAhead       time.Time   `json:"lastAhead,omitzero"`
+	Skipped         []TimeSpan  `json:"skipped,omitempty"`
+	RestoredAt      time.Time   `json:"restoredAt,omitzero"`
+	RestoredOver    TimeSpan    `json:"restoredOver,omitzero"`
+	RestoredEarlier []TimeSpan  `json:"restoredEarlier,omitempty"`
+	NextRun         time.Time   `json:"nextRun,omitzero"`
+	Missed          int         `json:"missed,omitempty"`
+	LastMissed      time.Time   `json:"lastMissed,omitzero"`
+	MissedReason    string      `json:"missedReason,omitempty"`
+	Conditions      []Condition `json:"conditions,omitempty"`
 }
 
 // TimeSpan is the time between two instants, without them.

@@ -109,13 +109,16 @@ var publicZones = strings.Fields("arpa biz com edu gov info int mil net org loca
 // must not answer for github.com.
 func PublicZone(scope string) bool { return slices.Contains(publicZones, scope) }
 
-// ordinal matches what follows the dot in the name of a statefulset's pod. The random slots of a deployment's pods
-// aren't guarded: a scope would have to be called like one that is drawn later.
-var ordinal = pattern.Lazy(`^[0-9]+$`)
+// knownSlot matches what follows the dot in the names of a statefulset's pods, and of the commands of a release. The
+// random slots of other pods aren't guarded: a scope would have to be called like one that is drawn later.
+var knownSlot = pattern.Lazy(`^([0-9]+|v[0-9]+-(pre|command|post|deploy)|m-([0-9a-f]{8}){1,2})$`)
 
 // ZonedAlone reports whether the workloads of a scope have names in Zones alone: those of a scope that is called like a
-// public domain, or like an ordinal. A deployment 0/shop-db must not answer for shop-db.0, the pod of shop/db.
-func ZonedAlone(scope string) bool { return PublicZone(scope) || ordinal().MatchString(scope) }
+// public domain, or like a slot. A deployment 0/shop-db must not answer for shop-db.0, the pod of shop/db. So are those
+// of a scope called like Network: the engine answers <container>.<network>, too.
+func ZonedAlone(scope string) bool {
+	return PublicZone(scope) || knownSlot().MatchString(scope) || scope == Network
+}
 
 // ServiceNames returns the names by which containers reach a workload, or an ordinal of one, the shortest first.
 func ServiceNames(name, scope string) []string {
@@ -128,4 +131,16 @@ func ServiceNames(name, scope string) []string {
 		out = append(out, base+"."+zone)
 	}
 	return out
+}
+
+// ScopeLabel returns the label before the scope in a DNS name of the form of ServiceNames: web for web.prod.tend in the
+// scope prod. It is not found in any other name.
+func ScopeLabel(name, scope string) (label string, found bool) {
+	for _, suffix := range ServiceNames("", scope) {
+		label, found = strings.CutSuffix(strings.ToLower(name), suffix)
+		if found = found && label != "" && !strings.Contains(label, "."); found {
+			return label, true
+		}
+	}
+	return "", false
 }

@@ -64,7 +64,7 @@ const (
 // NodeState holds what the control plane knows of a node. Each change of it is an event. Key /nodes/<node>; the
 // controller of flapping nodes writes it.
 type NodeState struct {
-	// State is NodeUp, NodeSilent while the node's heartbeat is missing, or NodeLost once it has not answered for the node
+	// State is NodeUp, NodeSilent while no server hears the node, or NodeLost once it has not answered for the node
 	// timeout; ChangedAt is since when.
 	State     string    `json:"state"`
 	ChangedAt time.Time `json:"changedAt"`
@@ -91,6 +91,8 @@ type ImageRequest struct {
 	// Runtime is the kind of runtime that the pods need: containers or processes; empty is any. Only nodes of that kind
 	// are asked.
 	Runtime string `json:"runtime,omitempty"`
+	// Confined: the pull may not have the node call its own machine, link or networks of its own.
+	Confined bool `json:"confined,omitempty"`
 	// Build describes the build of an image that the node doesn't have. Such an image is never pulled.
 	Build *ImageBuild `json:"build,omitempty"`
 	// Trace is the trace of the request.
@@ -100,7 +102,7 @@ type ImageRequest struct {
 // Equal reports whether two requests ask for the same.
 func (r ImageRequest) Equal(other ImageRequest) bool {
 	return r.Owner == other.Owner && r.OwnerUID == other.OwnerUID && r.Image == other.Image && r.Nonce == other.Nonce &&
-		r.Runtime == other.Runtime && reflect.DeepEqual(r.Build, other.Build)
+		r.Runtime == other.Runtime && r.Confined == other.Confined && reflect.DeepEqual(r.Build, other.Build)
 }
 
 // ImageState is a node's progress with an image.

@@ -124,6 +124,8 @@ const (
 	StampSync = "sync"
 	// StampApplySet names the set (a hash of the sources' identity) whose --prune may remove the object.
 	StampApplySet = "applyset"
+	// StampFormerSet names the set that the object was taken over from: its files may still declare the object.
+	StampFormerSet = "formerset"
 	// StampCreator is the field manager that created the object; absent for `apply`. See Object.Creator.
 	StampCreator = "creator"
 	// StampConfined marks an object that a sync created that is not trusted, or that a deployer declared or changed last:

@@ -17,6 +17,10 @@ type Pod struct {
 	State    TaskState    `json:"state"`
 	Desired  DesiredState `json:"desired"`
 	Ready    bool         `json:"ready"`
+	// Target is the release to which the rollout of its object updates pods, if that isn't Release. With Outdated the pod
+	// is to be replaced for it; without, it runs the same as the target, as after a rollback, and stays.
+	Target   string `json:"target,omitempty"`
+	Outdated bool   `json:"outdated,omitempty"`
 	// Settling is set of a lab's pod that was not yet seen to run for as long as shows that it stays up. One that has
 	// ended meanwhile stays so until its lab has followed.
 	Settling bool `json:"settling,omitempty"`

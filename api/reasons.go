@@ -19,8 +19,8 @@ const (
 	ReasonBuilding = "Building"
 	// ReasonBuildFailed: a step of the build failed, or it can't be built at all.
 	ReasonBuildFailed = "BuildFailed"
-	// ReasonPaused: a failed pod holds the rollout; of a server: it changes nothing until a person resumes; of an
-	// ingress: a person holds requests.
+	// ReasonPaused: a failed pod holds the rollout, or a person paused a pod's container; of a server: it changes nothing
+	// until a person resumes; of an ingress: a person holds requests.
 	ReasonPaused = "Paused"
 	// ReasonRolledBack: an automatic rollback turned away from what the spec asks for.
 	ReasonRolledBack = "RolledBack"
@@ -42,6 +42,9 @@ const (
 	ReasonAsExpected = "AsExpected"
 	// ReasonInvalidSpec: this version of Tend can't read the stored spec.
 	ReasonInvalidSpec = "InvalidSpec"
+	// ReasonReconcilePanicked: the server's code fails on this object, a defect of Tend. What runs goes on, and nothing
+	// about the object is decided until it is changed or the server has another version.
+	ReasonReconcilePanicked = "ReconcilePanicked"
 	// ReasonEnvironmentUnreadable: a config value can't be decrypted.
 	ReasonEnvironmentUnreadable = "EnvironmentUnreadable"
 	// ReasonUnresolvedReference: the target of a reference doesn't exist.
@@ -68,7 +71,7 @@ const (
 
 // Reasons of releases: what holds one back, and what its commands came to.
 const (
-	// ReasonWaitingForDependency: a workload it depends on is not ready.
+	// ReasonWaitingForDependency: a workload it depends on is not ready, or a deleted one still writes to its volume.
 	ReasonWaitingForDependency = "WaitingForDependency"
 	// ReasonWaitingForCommand: the command of an earlier release still runs.
 	ReasonWaitingForCommand = "WaitingForCommand"

@@ -232,8 +232,11 @@ type WorkloadStatus struct {
 	Image   string `json:"image,omitempty"`
 	ImageID string `json:"imageID,omitempty"`
 	// LastReleaseNumber is the highest number ever used, so that numbers are never used again.
-	LastReleaseNumber int            `json:"lastReleaseNumber,omitempty"`
-	Rollout           *RolloutStatus `json:"rollout,omitempty"`
+	LastReleaseNumber int `json:"lastReleaseNumber,omitempty"`
+	// Pulled is the StampPull under which a node had the image. The request for another pull is answered then, though
+	// the image's name may vanish from the node later.
+	Pulled  string         `json:"pulled,omitempty"`
+	Rollout *RolloutStatus `json:"rollout,omitempty"`
 	// Staying are pods that should leave their node, such as one that is drained, and that no other node takes; 100 at
 	// most.
 	Staying []StayingPod `json:"staying,omitempty"`

@@ -87,7 +87,7 @@ func (c *checker) name(field, text string) {
 	case len(text) > MaxNameBytes:
 		c.add(field, "is longer than %d characters", MaxNameBytes)
 	case !dnsLabel().MatchString(text):
-		c.add(field, "%q may hold a-z, 0-9 and dashes, and begins and ends with a letter or digit", text)
+		c.add(field, "%q is not a name: want a-z, 0-9 and dashes, with a letter or digit at both ends", text)
 	}
 }
 

@@ -122,7 +122,7 @@ func (c *checker) chartValues(s ChartValues) {
 		if !strings.HasPrefix(found, "[") {
 			at = "values.inline." + found
 		}
-		c.add(at, "is a secret, and a manifest is shown: put it into a Secret of the cluster, and name that by values.secretRef or the chart's own existingSecret")
+		c.add(at, "is a secret, which a manifest would show: put it into a Secret of the cluster, and name that by values.secretRef or the chart's own existingSecret")
 	}
 }
 

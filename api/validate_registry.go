@@ -28,7 +28,7 @@ func (c *checker) registry(s RegistrySpec) {
 		c.add("token", "and username are one line each")
 	case strings.ContainsRune(s.Username, ':'):
 		c.add("username", "holds a colon, which no registry takes")
-	case s.Helper == "" && (s.Username == "" || token == ""):
-		c.add("username", "and token are needed, or helper")
+	case (s.Username == "") != (token == ""):
+		c.add("username", "and token go together; leave both out for a registry that needs no login")
 	}
 }

@@ -248,7 +248,7 @@ func wantConfig(text string, required bool) error {
 			return nil
 		}
 	}
-	return errors.New("is a secret, and a manifest is shown: write ${config.SCOPE.NAME.KEY}, and tend config set SCOPE/NAME KEY=…")
+	return errors.New("is a secret, which a manifest would show: write ${config.SCOPE.NAME.KEY}, and tend config set SCOPE/NAME KEY=…")
 }
 
 // isSecretName reports whether the value of a header or a parameter of a name is likely a secret.

@@ -43,7 +43,7 @@ type VerbResult struct {
 	// Generation to wait for in status.observedGeneration.
 	Generation int64 `json:"generation"`
 	Revision   int64 `json:"revision"`
-	// PreviousReplicas is the count before a scale.
+	// PreviousReplicas is the count before a scale, Replicas the count after it, or the one that a restart found.
 	PreviousReplicas *int `json:"previousReplicas,omitempty"`
 	Replicas         *int `json:"replicas,omitempty"`
 	// Retried is set on an object that has the count of a scale already and was in trouble: what failed is tried again at
@@ -95,10 +95,12 @@ type DeleteResult struct {
 	DryRun bool `json:"dryRun,omitempty"`
 }
 
-// Dependent is an object that needs another, and the field that says so.
+// Dependent is an object that needs another, and the field that says so. Config is set of a sink or a webhook that
+// reads a key of its config: that key is removed with it.
 type Dependent struct {
 	Ref
-	Field string `json:"field"`
+	Field  string `json:"field"`
+	Config string `json:"config,omitempty"`
 }
 
 // StopResult is the answer of stop and start.

@@ -47,7 +47,7 @@ var (
 func ParseVolume(entry string) (Volume, error) {
 	parts := strings.Split(entry, ":")
 	if len(parts) < 2 || len(parts) > 3 {
-		return Volume{}, fmt.Errorf("%q is not source:target or source:target:mode", entry)
+		return Volume{}, fmt.Errorf("%q is not source:target[:mode], such as data:/var/lib/data", entry)
 	}
 	v := Volume{Source: parts[0], Target: parts[1]}
 	if err := checkVolumeSource(v.Source); err != nil {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -93,6 +95,21 @@ func certificateFault(server string, err error) error {
 	return nil
 }
 
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// tokenFile returns the path of the token of this machine's server, or the default one if none is visible here.
+func tokenFile() string {
+	for _, root := range roots(os.Getenv) {
+		if path := filepath.Join(root, TokenName); isThere(path) {
+			return path
+		}
+	}
+	return filepath.Join(DefaultRoot, TokenName)
+}
+
 // refused returns the error of a server that refuses calls with this client's token.
 func (c *Client) refused(response *http.Response) error {
 	if strings.HasPrefix(c.token, api.AccessTokenPrefix+".") || strings.HasPrefix(c.server, "https:") && c.token != "" {
@@ -100,9 +117,10 @@ func (c *Client) refused(response *http.Response) error {
 	}
 	problem := &api.Problem{
 		Status: http.StatusUnauthorized, Title: http.StatusText(http.StatusUnauthorized),
-		Detail: fmt.Sprintf("the server at %s refuses the token from %s: it is another server's", c.server,
+		Detail: fmt.Sprintf("the server at %s refuses the token from %s: it doesn't know that token", c.server,
 			cmp.Or(c.from, "this client")),
-		Next: "use the content of <root>/token of that server (--token, TEND_TOKEN), or its socket: --server unix://<root>/tend.sock",
+		Next: "set TEND_TOKEN to the content of " + tokenFile() + " on that server's machine; " +
+			"or, on that machine, leave --server out: its socket needs no token",
 	}
 	if strings.HasPrefix(c.server, "https:") {
 		problem.Next = "ask an admin for a token (tend tokens add NAME), and set TEND_TOKEN"
@@ -110,9 +128,6 @@ func (c *Client) refused(response *http.Response) error {
 	if c.token == "" {
 		problem.Detail = fmt.Sprintf("the server at %s asks for a token, and there is none in %s", c.server,
 			cmp.Or(c.from, "this client's options"))
-		if !strings.HasPrefix(c.server, "https:") {
-			problem.Next = "leave --server out, which uses the socket of this machine's server (or --server unix://<root>/tend.sock); or set TEND_TOKEN"
-		}
 	}
 	return problem
 }

@@ -21,6 +21,9 @@ type Table struct {
 type Ingress struct {
 	Ref  api.Ref         `json:"ref"`
 	Spec api.IngressSpec `json:"spec"`
+	// Guest is set if the host is another scope's, which shares it: the ingress doesn't get the requests by which
+	// authorities check who has the host.
+	Guest bool `json:"guest,omitempty"`
 	// Traffic replaces serving: paused holds requests, maintenance answers them with a message. Empty: requests are
 	// served.
 	Traffic string `json:"traffic,omitempty"`

@@ -107,7 +107,7 @@ func (a *app) adopt(ctx context.Context, c *client.Client, p *composeProject) er
 	}
 	if goal == takeover.Finish {
 		if left := takeover.Unfinished(services); len(left) > 0 {
-			return fmt.Errorf("not taken over yet: %s; nothing was removed\n  next: %s", join(left), p.command())
+			return fmt.Errorf("not taken over yet: %s; nothing was removed%s", join(left), nextLine("  ", p.command()))
 		}
 	}
 	if goal == takeover.Adopt && len(steps) > 0 {

@@ -120,7 +120,8 @@ func (p *composeProject) fitJob(
 	}
 	fitted, notes := takeover.Fit(api.DeploymentSpec{Container: spec.Container}, runs)
 	spec.Container, p.notes[service] = fitted.Container, notes
-	s := composeService{name: service, objects: []api.Ref{object.Ref()}, once: true, volumes: namedVolumes(fitted)}
+	s := composeService{name: service, objects: []api.Ref{object.Ref()}, once: true, again: spec.RunOnRelease,
+		volumes: namedVolumes(fitted)}
 	p.add(s, spec.DependsOn)
 	object.Spec, err = json.Marshal(spec)
 	return err

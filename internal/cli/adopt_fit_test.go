@@ -21,7 +21,7 @@ func fitted(t *testing.T, containers ...docker.ComposeContainer) (*composeProjec
 			Kind: kind, Scope: "shop", Name: name, Spec: json.RawMessage(spec)}})
 	}
 	add(api.KindDeployment, "db", `{"image":"i"}`)
-	add(api.KindJob, "migrate", `{"image":"i"}`)
+	add(api.KindJob, "migrate", `{"image":"i","run_on_release":true}`)
 	add(api.KindDeployment, "web", `{"image":"i","depends_on":{"workloads":["job/migrate"]}}`)
 	return p, p.fit(containers)
 }
@@ -46,6 +46,21 @@ func TestFitLeavesRunningJob(t *testing.T) {
 			(p.dropped[ref] != "") != running {
 			t.Errorf("running %v: taken %v, dropped %v, and the manifests are\n%s", running, taken, p.dropped, p.text)
 		}
+	}
+}
+
+// TestAdoptionSaysThatAJobRunsAgain: the plan has what a one-shot does once more, before anything is done.
+func TestAdoptionSaysThatAJobRunsAgain(t *testing.T) {
+	p, err := fitted(t, container("db", "shop-db-1", true, "shop_data"),
+		container("migrate", "shop-migrate-1", false, "shop_other"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	a := &app{streams: streams{err: &said}}
+	a.showService(p, takeover.Service{Name: "migrate", Once: true})
+	if want := "  migrate: has run, and runs again in its turn -> job/shop/migrate\n"; !strings.Contains(said.String(), want) {
+		t.Errorf("%q, want %q", said.String(), want)
 	}
 }
 

@@ -125,7 +125,7 @@ func TestAdoptionThatWasFinished(t *testing.T) {
 	if err := os.WriteFile(p.file, signed([]byte("# nothing\n")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := p.nothingThere().Error(); !strings.Contains(got, "an adoption that was finished") ||
+	if got := p.nothingThere().Error(); !strings.Contains(got, "Tend runs it already, from "+p.file) ||
 		!strings.Contains(got, "tend apply -f "+p.file) {
 		t.Error(got)
 	}

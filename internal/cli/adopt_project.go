@@ -44,6 +44,8 @@ type composeService struct {
 	needs   []string
 	// once is set for a job: its container has ended, and nothing is stopped for it.
 	once bool
+	// again is set for a job that runs once it is applied.
+	again bool
 	// volumes are the named ones of its manifest that it may write to.
 	volumes []string
 }
@@ -86,8 +88,8 @@ func readProject(ctx context.Context, ask adoption, args []string) (*composeProj
 func (p *composeProject) nothingThere() error {
 	text, _ := os.ReadFile(p.file) // what can't be read was not written by an adoption
 	if _, _, adopted := signature(text); adopted {
-		return fmt.Errorf("no container of %s is left to take over: %s is of an adoption that was finished\n"+
-			"  see what Tend runs of it: tend get; change that file, and: tend apply -f %s", p.name, p.file, shellQuoted(p.file))
+		return fmt.Errorf("nothing of %s is left to take over: Tend runs it already, from %s\n"+
+			"  tend get shows it; to change it, edit that file, and: tend apply -f %s", p.name, p.file, shellQuoted(p.file))
 	}
 	return fmt.Errorf("this machine's engine has no container of the Compose project %s\n"+
 		"  name the project with -p, or, if nothing runs: tend init && tend apply", p.name)
@@ -208,8 +210,8 @@ func (p *composeProject) explain(err error) error {
 	var writer *takeover.WriterError
 	switch {
 	case errors.As(err, &scope):
-		return fmt.Errorf("%w, and this is about the scope %s; nothing was done\n  next: %s",
-			err, p.read.Scope, p.commandIn(scope.Scope, p.ask.goal()...))
+		return fmt.Errorf("%w, and this is about the scope %s; nothing was done%s",
+			err, p.read.Scope, nextLine("  ", p.commandIn(scope.Scope, p.ask.goal()...)))
 	case errors.As(err, &writer) && writer.Scope != "":
 		return fmt.Errorf("%w, a pod of the scope %s\n  if the project was taken over into that scope: %s\n  otherwise delete its object",
 			err, writer.Scope, p.commandIn(writer.Scope, p.ask.goal()...))

@@ -62,6 +62,9 @@ func (a *app) showService(p *composeProject, s takeover.Service) {
 	if s.Once {
 		containers = []string{"has run"}
 	}
+	if s.Once && p.services[at].again {
+		containers = []string{"has run, and runs again in its turn"}
+	}
 	fmt.Fprintf(a.err, "  %s: %s -> %s\n", s.Name, join(containers), join(objects))
 	if keeps := p.keeps[s.Name]; len(keeps) > 0 {
 		fmt.Fprintf(a.err, "    keeps %s\n", join(keeps))
@@ -85,7 +88,7 @@ func nothingLeft(p *composeProject, goal takeover.Goal) string {
 	if len(p.services) == 0 {
 		return "nothing of " + p.name + " runs: tend init && tend apply starts it in Tend"
 	}
-	return "Tend runs " + p.name + " already; next: " + p.command("--finish") + ", or --undo"
+	return "Tend runs " + p.name + " already" + nextLine("  ", p.command("--finish")+", or --undo")
 }
 
 // question describes what is about to happen.

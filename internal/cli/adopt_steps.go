@@ -183,11 +183,11 @@ func (t *takingOver) giveBack(
 	if t.inCompose(unit) {
 		text += fmt.Sprintf("\n%s runs in Compose again", join(unit))
 	}
-	code := exitError
+	code, title := exitError, ""
 	if status, ok := errors.AsType[*exitStatus](cause); ok {
-		code = status.code
+		code, title = status.code, status.title
 	}
-	return &exitStatus{code: code, text: text +
+	return &exitStatus{code: code, title: title, text: text +
 		"\n  to go on once it is corrected, repeat the command; to give back the rest: " + t.project.command("--undo")}
 }
 

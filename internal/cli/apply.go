@@ -43,7 +43,7 @@ func (a *app) applyCommand() *cobra.Command {
 					return err
 				}
 			}
-			loaded, err := ask.from.load(cmd.Context(), a, args)
+			loaded, err := ask.from.loadFor(cmd.Context(), a, args, ask.request.Prune)
 			if err != nil {
 				return err
 			}
@@ -105,17 +105,30 @@ func (a *app) printPruned(
 	if err != nil {
 		return err
 	}
+	if err := a.notePruned(ctx, c, result, "will be pruned: %s\n"); err != nil {
+		return err
+	}
+	return a.printKept(ctx, c, request)
+}
+
+// notePruned prints what may still declare what a prune deletes, and what needs it. Each begins with title.
+func (a *app) notePruned(ctx context.Context, c *client.Client, result api.ApplyResult, title string) error {
 	beside := slices.Clone(result.Pruned)
 	for _, object := range result.Objects { // this apply decides about them; deleting what they need would be refused
 		beside = append(beside, object.Ref)
 	}
 	for _, ref := range result.Pruned {
-		fmt.Fprintf(a.err, "will be pruned: %s\n", ref)
+		if title != "" {
+			fmt.Fprintf(a.err, title, ref)
+		}
+		if err := a.noteFormer(ctx, c, ref); err != nil {
+			return err
+		}
 		if _, err := a.warnOfDependents(ctx, c, ref, beside, client.DeleteOptions{}); err != nil {
 			return err
 		}
 	}
-	return a.printKept(ctx, c, request)
+	return nil
 }
 
 // printKept prints objects that are not pruned although the user may expect it: they were applied together with objects
@@ -175,6 +188,12 @@ func (a *app) applied(
 ) error {
 	a.warn(result)
 	a.noteLeft(result, ask.from, args)
+	a.noteTaken(result, ask.from, args)
+	if result.DryRun {
+		if err := a.notePruned(ctx, c, result, ""); err != nil {
+			return err
+		}
+	}
 	switch {
 	case a.structured():
 		if err := (listing{value: result}).write(a.streams, a.output); err != nil {
@@ -191,7 +210,7 @@ func (a *app) applied(
 		return refusedFor(result, ask.request.ForceConflicts)
 	}
 	if ask.wait.none {
-		return nil
+		return a.sayDeclared(ask.request.Objects, result)
 	}
 	var waits []wait
 	for _, object := range result.Objects {
@@ -207,7 +226,10 @@ func (a *app) applied(
 	if err := a.await(ctx, c, waits, ask.wait.timeout); err != nil {
 		return err
 	}
-	return a.sayServed(ctx, c, waits)
+	if err := a.sayServed(ctx, c, waits); err != nil {
+		return err
+	}
+	return a.sayDeclared(ask.request.Objects, result)
 }
 
 // sayServed prints the URLs of the ingresses that were applied.

@@ -52,7 +52,8 @@ func wholeList(change api.FieldChange, before []api.FieldChange) (path string, n
 	return change.Path, slices.ContainsFunc(before, gone)
 }
 
-// privateFields lists the fields whose values only the containers may see.
+// privateFields lists the fields whose values only the containers may see. Add each new field of that sort here: the
+// line of changes prints the values of all others.
 var privateFields = []string{"env", "files", "assets", "secret_files", "headers", "args", "command", "entrypoint",
 	"docker_options", "on_deploy", "on_probe"}
 

@@ -62,7 +62,7 @@ func (a *app) await(ctx context.Context, c *client.Client, waits []wait, timeout
 			if errors.Is(err, context.DeadlineExceeded) {
 				return timedOut(w.last, timeout)
 			}
-			return fmt.Errorf("%w; Tend goes on with it (`tend get` says how far it is)", err)
+			return fmt.Errorf("%w; the server carries on with the change (`tend get` shows it)", err)
 		}
 	}
 }

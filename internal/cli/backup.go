@@ -133,7 +133,7 @@ func (a *app) backupStatusCommand() *cobra.Command {
 			if a.structured() {
 				err = listing{value: status}.write(a.streams, a.output)
 			} else {
-				a.printBackups(status)
+				err = a.printBackups(status)
 			}
 			if err == nil && status.Failed() {
 				return &exitStatus{code: exitError}

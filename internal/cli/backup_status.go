@@ -7,29 +7,34 @@ import (
 	"tend.dev/tend/api"
 )
 
-// printBackups prints what has become of scheduled backups.
-func (a *app) printBackups(s api.BackupStatus) {
-	if s.Schedule == "" {
-		fmt.Fprintln(a.out,
-			"no backups are scheduled\n  Next: tend server --backup-schedule '0 3 * * *' --backup-to FOLDER --backup-recipient age1…; or now: tend backup FILE")
-	} else {
-		fmt.Fprintf(a.out, "schedule   %s (UTC), to %s\n", printable(s.Schedule, ""), printable(s.To, ""))
-		fmt.Fprintf(a.out, "next       %s\n", dateText(s.Next))
-	}
-	if s.Running {
-		fmt.Fprintln(a.out, "now        a backup is being taken")
-	}
-	last := s.Last
-	if last == nil {
-		return
-	}
-	if last.Error != "" {
-		fmt.Fprintf(a.out, "failed     %s: %s\n", dateText(last.At), printable(last.Error, ""))
-	}
-	if !last.Succeeded.IsZero() {
-		fmt.Fprintf(a.out, "last good  %s, %s, revision %d: %s\n", dateText(last.Succeeded), bytesText(last.Size),
-			last.Revision, printable(last.Name, ""))
-	}
+// printBackups prints what has become of scheduled backups, a fact per line so that it fits a narrow terminal.
+func (a *app) printBackups(s api.BackupStatus) error {
+	return a.composed(func(a *app) error {
+		w := plain{a.out}
+		if s.Schedule == "" {
+			fmt.Fprintln(a.out, "no backups are scheduled; to take one now: tend backup FILE"+nextLine("  ",
+				"give tend server --backup-schedule, --backup-to and --backup-recipient"))
+		} else {
+			w.printf("schedule   %s (UTC)\n", s.Schedule)
+			w.printf("to         %s\n", s.To)
+			w.printf("next       %s\n", dateText(s.Next))
+		}
+		if s.Running {
+			w.printf("now        a backup is being taken\n")
+		}
+		last := s.Last
+		if last == nil {
+			return nil
+		}
+		if last.Error != "" {
+			w.printf("failed     %s\n           %s\n", dateText(last.At), last.Error)
+		}
+		if !last.Succeeded.IsZero() {
+			w.printf("last good  %s, %s, revision %d\n", dateText(last.Succeeded), bytesText(last.Size), last.Revision)
+			w.printf("file       %s\n", last.Name)
+		}
+		return nil
+	})
 }
 
 func dateText(t time.Time) string {

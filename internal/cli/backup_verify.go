@@ -87,5 +87,6 @@ func (a *app) restored(w io.Writer, root string, result restore.Result) {
 			printable(cmp.Or(p.Source, p.Name), ""))
 	}
 	fmt.Fprintf(w,
-		"restored the backup of %s to %s\n  Next: start the server (it starts paused), compare with tend get and tend diff, then: tend resume\n", dateText(result.TakenAt), root)
+		"restored the backup of %s to %s%s\n", dateText(result.TakenAt), root, nextLine("  ",
+			"start the server (it starts paused), compare with tend get and tend diff, then: tend resume"))
 }

@@ -47,7 +47,7 @@ func ownersOf(object api.Object) ([]api.FieldOwner, error) {
 
 func blameListing(owners []api.FieldOwner, now time.Time) listing {
 	l := listing{
-		value:      owners,
+		value:      itemsOf(owners),
 		header:     []string{"FIELD", "VALUE", "MANAGER", "BY", "AGE"},
 		wideHeader: []string{"AT"},
 		empty:      "the spec has no fields",

@@ -18,7 +18,7 @@ func (a *app) confirm(yes bool, what string) error {
 	fmt.Fprintf(a.err, "%s Go on? [y/N] ", what)
 	answer, err := bufio.NewReader(a.in).ReadString('\n')
 	if err != nil {
-		return fmt.Errorf("read the answer: %w", err)
+		return errors.New("no answer, so nothing was done; --yes goes on without asking")
 	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":

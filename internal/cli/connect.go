@@ -39,13 +39,15 @@ func (a *app) dial() (*client.Client, error) {
 			if a.resumes {
 				return
 			}
-			fmt.Fprintf(a.err, "warning: the server is paused, nothing is changed: %s; next: tend resume\n",
-				printable(reason, "\n"))
+			fmt.Fprintf(a.err, "warning: the server is paused, nothing is changed: %s\n"+
+				"  Objects and pods are shown as the backup has them, not compared with the machines%s\n",
+				printable(reason, "\n"), nextLine("  ", "tend resume"))
 		})
 	}
 	options.OnStale = func(reason string) {
 		stale.Do(func() {
-			fmt.Fprintf(a.err, "warning: this may not be the newest: %s; next: tend servers\n", printable(reason, "\n"))
+			fmt.Fprintf(a.err, "warning: this may not be the newest: %s%s\n", printable(reason, "\n"),
+				nextLine("  ", "tend servers"))
 		})
 	}
 	return client.New(options)

@@ -11,6 +11,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
+	"tend.dev/tend/internal/input/manifest"
 )
 
 // deletion holds the options of `tend delete`.
@@ -106,8 +107,11 @@ func (a *app) toDelete(ctx context.Context, c *client.Client, ask deletion, args
 		slices.SortStableFunc(refs, func(a, b api.Ref) int { return usedByOthers(a) - usedByOthers(b) })
 		return refs, err
 	}
+	if len(args) == 0 {
+		return nil, nothingNamed()
+	}
 	var refs []api.Ref
-	for rest := args; len(rest) > 0 || len(args) == 0; {
+	for rest := args; len(rest) > 0; {
 		var (
 			wanted address
 			err    error
@@ -135,6 +139,16 @@ func (a *app) toDelete(ctx context.Context, c *client.Client, ask deletion, args
 		refs = append(refs, more...)
 	}
 	return refs, nil
+}
+
+// nothingNamed returns the error of a deletion without an argument: no folder stands for what is to be deleted, as one
+// does for what is to be applied.
+func nothingNamed() error {
+	text := "name an object as KIND SCOPE/NAME or SCOPE/NAME"
+	if found, err := manifest.Manifests("."); err == nil {
+		text += fmt.Sprintf("\n  what the manifests in %s declare: tend delete -f %s", found, found)
+	}
+	return errors.New(text + "\n  all of a scope: tend delete --scope SCOPE; volumes stay")
 }
 
 // deleted returns the object that an address names for a deletion, or the labs of the class that it names.

@@ -49,7 +49,12 @@ func (a *app) warnOfDependents(
 	would.Dependents = slices.DeleteFunc(would.Dependents,
 		func(d api.Dependent) bool { return slices.Contains(beside, d.Ref) })
 	for _, d := range would.Dependents {
-		if !a.structured() {
+		switch {
+		case a.structured():
+		case d.Config != "":
+			fmt.Fprintf(a.err, "warning: %s reads %s of %s/%s (%s), which is removed\n", d.Ref, d.Config, ref.Scope, ref.Name,
+				d.Field)
+		default:
 			fmt.Fprintf(a.err, "warning: %s needs %s (%s)\n", d.Ref, ref, d.Field)
 		}
 	}

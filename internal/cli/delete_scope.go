@@ -101,8 +101,12 @@ func (a *app) emptyBucket(ctx context.Context, c *client.Client, b bucket) error
 	if err != nil || len(there.Keys) == 0 {
 		return err
 	}
-	if _, err := c.SetConfig(ctx, b.scope, b.name, api.ConfigRequest{Unset: there.Keys}); err != nil {
+	result, err := c.SetConfig(ctx, b.scope, b.name, api.ConfigRequest{Unset: there.Keys})
+	if err != nil {
 		return err
+	}
+	for _, warning := range result.Warnings {
+		fmt.Fprintf(a.err, "warning: %s\n", warning)
 	}
 	if a.output != "name" {
 		fmt.Fprintf(a.err, "config removed: %s of %s\n", strings.Join(there.Keys, " "), b)

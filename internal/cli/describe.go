@@ -219,7 +219,7 @@ func describeRollout(w plain, r *api.RolloutStatus, now time.Time) {
 	if r == nil {
 		return
 	}
-	w.printf("  rollout to %s %s", r.TargetRelease, r.Phase)
+	w.printf("  rollout to %s", rolloutState(r))
 	switch {
 	case !r.EndedAt.IsZero():
 		w.printf(", took %s, ended %s ago", r.EndedAt.Sub(r.StartedAt).Round(time.Millisecond), age(r.EndedAt, now))
@@ -230,6 +230,23 @@ func describeRollout(w plain, r *api.RolloutStatus, now time.Time) {
 		w.printf(", last good %s", r.LastGoodRelease)
 	}
 	w.printf("\n")
+}
+
+// rolloutState returns the release and the phase of a rollout. One that is over stays so while its pods heal.
+func rolloutState(r *api.RolloutStatus) string {
+	failed := "the newest release"
+	if r.Failed != nil && r.Failed.Release != "" {
+		failed = r.Failed.Release
+	}
+	switch {
+	case r.Healing && r.Phase == api.RolloutProgressing:
+		return r.TargetRelease + " complete, but not all of its pods are ready"
+	case r.Phase == api.RolloutRollingBack:
+		return failed + " failed, rolling back to " + r.TargetRelease
+	case r.Phase == api.RolloutRolledBack:
+		return failed + " failed, rolled back to " + r.TargetRelease
+	}
+	return r.TargetRelease + " " + string(r.Phase)
 }
 
 func describeConditions(w plain, conditions []api.Condition, now time.Time) {
@@ -250,7 +267,7 @@ func describeConditions(w plain, conditions []api.Condition, now time.Time) {
 			w.indent("      ", head)
 		}
 		if c.Next != "" {
-			w.printf("      Next: %s\n", c.Next)
+			w.printf("      "+nextLabel+"%s\n", c.Next)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func writeNode(w plain, node api.NodeInfo, now time.Time) {
 	if node.Message != "" && !node.Ready {
 		w.printf("\n  %s\n", node.Message)
 		if step := nodeStep(node); step != "" {
-			w.printf("  Next: %s\n", step)
+			w.printf("  "+nextLabel+"%s\n", step)
 		}
 	}
 	describeConditions(w, node.Conditions, now)
@@ -87,8 +87,10 @@ func silentText(node api.NodeInfo, now time.Time) string {
 // nodeStep returns what helps against a node that isn't ready.
 func nodeStep(node api.NodeInfo) string {
 	switch {
+	case node.Reason == api.ReasonPaused:
+		return "tend resume"
 	case node.Reason == api.ReasonDiskFull:
-		return "free disk space on the node: reads and containers go on, writes once there is room"
+		return "free disk space there; writes then resume, and reads still work"
 	case node.Reason == api.ReasonNeverReported && node.Alive:
 		return "see the log of tend agent on the machine, and the server's"
 	case node.Reason == api.ReasonNeverReported:

@@ -39,7 +39,7 @@ func podFacts(pod api.Pod, now time.Time) [][2]string {
 	}
 	return [][2]string{
 		{"object", pod.Owner().String()},
-		{"release", pod.Release},
+		{"release", podRelease(pod)},
 		{"image", pod.Image},
 		{"image id", pod.ImageID},
 		{"node", pod.Node},
@@ -105,7 +105,7 @@ func describeTrouble(w plain, pod api.Pod) {
 		w.indent("    | ", rest)
 	}
 	if pod.Next != "" {
-		w.printf("    Next: %s\n", pod.Next)
+		w.printf("    "+nextLabel+"%s\n", pod.Next)
 	}
 	said, _ := lastTry(pod.LastLog)
 	for _, line := range said {

@@ -45,7 +45,7 @@ func (a *app) devCommand() *cobra.Command {
 		flag.DefValue = value
 		_ = flag.Value.Set(value)
 	}
-	command.Flags().Lookup("network").Usage = "`NAME` of the platform network (default tend-dev-…, after the root)"
+	command.Flags().Lookup("network").Usage = "`NAME` of the platform network (default: what the root was first used with, else tend-dev-…, after the root)"
 	command.Flags().Lookup("runtime").Usage = "what runs containers, a `RUNTIME`: docker or process (default: what the root was first used with, else docker, or process where no engine answers)"
 	command.Flags().VisitAll(func(flag *pflag.Flag) { flag.Hidden = flag.Hidden || strings.HasPrefix(flag.Name, "etcd-") })
 	return command

@@ -31,7 +31,7 @@ func (a *app) diffCommand() *cobra.Command {
 					return err
 				}
 			}
-			loaded, err := from.load(cmd.Context(), a, args)
+			loaded, err := from.loadFor(cmd.Context(), a, args, request.Prune)
 			if err != nil {
 				return err
 			}
@@ -46,6 +46,10 @@ func (a *app) diffCommand() *cobra.Command {
 				}
 				a.warn(result)
 				a.noteLeft(result, from, args)
+				a.noteTaken(result, from, args)
+				if err := a.notePruned(ctx, c, result, ""); err != nil {
+					return err
+				}
 				return a.differs(result, detailed, request.ForceConflicts)
 			})(cmd, args)
 		},
@@ -176,7 +180,7 @@ func (a *app) printUnmet(p paint, c *api.Condition) {
 	}
 	fmt.Fprintln(a.out, wrapped(p.yellow(printable(text, "")), a.width()))
 	if c.Next != "" {
-		fmt.Fprintln(a.out, wrapped(printable("      Next: "+c.Next, ""), a.width()))
+		fmt.Fprintln(a.out, wrapped(printable("      "+nextLabel+c.Next, ""), a.width()))
 	}
 }
 

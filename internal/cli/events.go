@@ -133,6 +133,12 @@ func (a *app) eventsCommand() *cobra.Command {
 	return command
 }
 
+// eventItems are events as -o json prints them. The next ones follow after Next, which is for --since.
+type eventItems struct {
+	items[api.Event]
+	Next string `json:"next"`
+}
+
 // eventLister returns events as a table.
 type eventLister func(events []api.Event, now time.Time) listing
 
@@ -171,7 +177,7 @@ func (a *app) showEvents(
 		opts.Since = page.Next
 	}
 	l := list(all.Events, time.Now())
-	l.value = all
+	l.value = eventItems{itemsOf(all.Events), all.Next}
 	if len(all.Events) == 0 {
 		if err := neverThere(ctx, c, opts); err != nil {
 			return err

@@ -31,7 +31,8 @@ var recorded = map[string]string{
 	"unhealthy": "a probe's result was recorded", "lastReleaseNumber": "a release was numbered",
 	"scheduleHash": "the schedule was seen", "lastScheduled": "the schedule was followed",
 	"lastAhead": "the schedule was followed", "skipped": "the schedule was followed",
-	"restoredAt": "the schedule was followed", "restoredOver": "the schedule was followed", "rollout": "the rollout goes on",
+	"restoredAt": "the schedule was followed", "restoredOver": "the schedule was followed",
+	"restoredEarlier": "the schedule was followed", "rollout": "the rollout goes on",
 }
 
 // statusFields describes the fields of a status that changed.

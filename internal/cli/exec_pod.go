@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,17 +27,30 @@ func (a *app) podToEnter(ctx context.Context, c *client.Client, wanted address) 
 		return "", fmt.Errorf("%s isn't running: %s\n  tend logs %s", newest.Name, podState(*newest), wanted)
 	}
 	if of == 0 {
-		if ref, err := resolve(ctx, c, wanted); err == nil {
-			if object, err := c.Object(ctx, ref); err == nil && idle(object) != "" {
-				return "", errors.New(idle(object))
-			}
-		}
-		return "", fmt.Errorf("no pod of %s runs: `tend describe %s` says why", wanted, wanted)
+		return "", noPod(ctx, c, wanted)
 	}
 	if of > 1 {
 		fmt.Fprintf(a.err, "note: in %s, one of %d pods that run\n", chosen.Name, of)
 	}
 	return chosen.Name, nil
+}
+
+// noPod returns the error of an object without a pod that runs, with the cause if the object's status has one.
+func noPod(ctx context.Context, c *client.Client, wanted address) error {
+	none := fmt.Sprintf("no pod of %s runs", wanted)
+	if ref, err := resolve(ctx, c, wanted); err == nil {
+		if object, err := c.Object(ctx, ref); err == nil {
+			if why := idle(object); why != "" {
+				return errors.New(why)
+			}
+			var status api.WorkloadStatus
+			_ = json.Unmarshal(object.Status, &status) // of what has none, the state says so
+			if state, message := stateOf(object, status); message != "" {
+				none += ": " + state + ": " + message
+			}
+		}
+	}
+	return fmt.Errorf("%s\n  tend describe %s", none, wanted)
 }
 
 // choosePod returns the pod of an object to run a command in, and how many run: the lowest ordinal of a statefulset,

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/suggest"
 )
 
@@ -27,6 +28,18 @@ const (
 type exitStatus struct {
 	code int
 	text string
+	// title names the error for programs; empty for one that has no name of its own.
+	title string
+	// cause is the server's answer whose faults the text explains; or nil.
+	cause *api.Problem
+}
+
+// Unwrap returns the server's answer.
+func (e *exitStatus) Unwrap() error {
+	if e.cause == nil {
+		return nil
+	}
+	return e.cause
 }
 
 func (e *exitStatus) Error() string {
@@ -52,10 +65,19 @@ func (e *missingError) Error() string {
 
 // report prints an error and returns the process's exit code.
 func report(err error, stderr io.Writer) int {
-	if err == nil {
-		return exitOK
+	code, text := exitOf(err)
+	if text != "" {
+		fmt.Fprintln(stderr, "error: "+printable(text, "\n"))
 	}
-	code, text := exitError, strings.TrimSpace(err.Error())
+	return code
+}
+
+// exitOf returns the exit code of an error, and its text; that is empty if there is nothing left to print.
+func exitOf(err error) (code int, text string) {
+	if err == nil {
+		return exitOK, ""
+	}
+	code, text = exitError, strings.TrimSpace(err.Error())
 	var (
 		status      *exitStatus
 		interrupted *interruptedError
@@ -73,16 +95,17 @@ func report(err error, stderr io.Writer) int {
 		}
 	}
 	if text != "" {
-		fmt.Fprintln(stderr, "error: "+printable(text+absentFile(err), "\n"))
+		text = absentFile(text, err)
 	}
-	return code
+	return code, text
 }
 
-// absentFile returns the next step, behind an error, if a file that the user named isn't there.
-func absentFile(err error) string {
+// absentFile returns the text of an error. If a file that the user named isn't there, the text names the folder where
+// it isn't, and the next step.
+func absentFile(text string, err error) string {
 	var failed *fs.PathError
 	if !errors.As(err, &failed) || !errors.Is(failed, fs.ErrNotExist) || filepath.IsAbs(failed.Path) {
-		return ""
+		return text
 	}
 	folder, _ := os.Getwd()
 	entries, _ := os.ReadDir(filepath.Dir(failed.Path)) // of a folder that isn't there, none
@@ -94,5 +117,9 @@ func absentFile(err error) string {
 	if near != "" {
 		near = filepath.Join(filepath.Dir(failed.Path), near)
 	}
-	return "\n  the path counts from this folder, " + folder + suggest.Behind(near)
+	next := "\n  correct the path: it counts from that folder"
+	if near != "" {
+		next = "\n  " + suggest.Ask(near)
+	}
+	return strings.Replace(text, failed.Error(), "there is no file "+failed.Path+" in "+folder, 1) + next
 }

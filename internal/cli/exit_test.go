@@ -30,7 +30,7 @@ func TestReport(t *testing.T) {
 		"Interrupted": {"who pressed Ctrl-C knows", stopped, 130, ""},
 		"Terminated":  {"as a shell has it", &interruptedError{signal: syscall.SIGTERM}, 143, ""},
 		"WhileWaiting": {"what goes on is worth showing",
-			fmt.Errorf("%w; Tend goes on with it", stopped), 130, "error: interrupted; Tend goes on with it\n"},
+			fmt.Errorf("%w; the server carries on", stopped), 130, "error: interrupted; the server carries on\n"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"tend.dev/tend/internal/core/suggest"
 )
 
 // TestFamiliarWords: no word of the table is a command or stands there twice, and each answer names commands and flags
@@ -16,14 +18,14 @@ func TestFamiliarWords(t *testing.T) {
 	root := newRoot(streams{out: io.Discard, err: io.Discard})
 	quoted := regexp.MustCompile("`tend ([^`]+)`")
 	seen := map[string]bool{}
-	for _, f := range familiarWords {
-		for _, word := range slices.Concat(f.verbs, f.nouns) {
+	for _, f := range suggest.ForeignWords {
+		for _, word := range slices.Concat(f.Verbs, f.Nouns) {
 			if seen[word] || isCommand(root, word) {
 				t.Errorf("%q is a command, or stands in the table twice", word)
 			}
 			seen[word] = true
 		}
-		for _, line := range quoted.FindAllStringSubmatch(f.here, -1) {
+		for _, line := range quoted.FindAllStringSubmatch(f.Command, -1) {
 			checkLine(t, root, line[1])
 		}
 	}

@@ -119,7 +119,7 @@ func flagHint(command *cobra.Command, err error) string {
 		}
 	})
 	if near := suggest.Nearest(strings.TrimPrefix(flag, "--"), names); near != "" {
-		return "did you mean --" + near + "?"
+		return suggest.Ask("--" + near)
 	}
 	return ""
 }

@@ -75,6 +75,9 @@ func (a *app) get(ctx context.Context, c *client.Client, q query, args []string)
 		if here := familiarNoun(args[0]); here != "" {
 			return errors.New(here)
 		}
+		if named, failed := matching(ctx, c, address{name: args[0]}); failed == nil && len(named) > 0 {
+			return a.getOne(ctx, c, args) // a bare name, or several objects' which the error lists
+		}
 		if next := misread(ctx, c, address{name: args[0]}); next != "" {
 			return fmt.Errorf("%w\n  %s", err, next)
 		}

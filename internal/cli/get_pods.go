@@ -22,7 +22,7 @@ func podListing(pods []api.Pod, now time.Time) listing {
 	for _, pod := range pods {
 		l.names = append(l.names, pod.Name)
 		l.rows = append(l.rows, []string{
-			pod.Name, readyText(pod), podState(pod), dash(pod.Release), fmt.Sprint(pod.Incarnations), portText(pod.Ports),
+			pod.Name, readyText(pod), podState(pod), podRelease(pod), fmt.Sprint(pod.Incarnations), portText(pod.Ports),
 			age(pod.CreatedAt, now),
 		})
 		message, _, _ := strings.Cut(pod.Message, "\n")
@@ -34,6 +34,17 @@ func podListing(pods []api.Pod, now time.Time) listing {
 		l.wideRows = append(l.wideRows, row)
 	}
 	return l
+}
+
+// podRelease returns the release of a pod. Beside it stands the one that it is updated to, or that it runs already.
+func podRelease(pod api.Pod) string {
+	switch {
+	case pod.Target == "":
+		return dash(pod.Release)
+	case pod.Outdated:
+		return pod.Release + " → " + pod.Target
+	}
+	return pod.Release + " = " + pod.Target
 }
 
 // readyText returns the text of a pod's READY column. A pod that ended as intended is neither ready nor unready.

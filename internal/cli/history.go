@@ -128,7 +128,7 @@ func actionOf(e api.Event, d api.EventData) api.EventAction {
 
 func historyListing(all []change.Chapter, now time.Time) listing {
 	l := listing{
-		value: all, header: []string{"TIME", "BY", "CHANGE", "RELEASE", "OUTCOME"}, wideHeader: []string{"GENERATION"},
+		value: itemsOf(all), header: []string{"TIME", "BY", "CHANGE", "RELEASE", "OUTCOME"}, wideHeader: []string{"GENERATION"},
 		empty:  "the log has nothing about it",
 		narrow: narrowing{from: map[string]int{"RELEASE": 55, "BY": 95, "TIME": 115}, cut: []string{"CHANGE", "OUTCOME"}},
 	}
@@ -211,5 +211,9 @@ func outcomeText(o change.Outcome, since time.Time) string {
 	case !o.Failed:
 		return "worked" + took
 	}
-	return strings.TrimSuffix("failed"+took+": "+cmp.Or(o.Message, inWords(o.Reason)), ": ")
+	how := "failed"
+	if o.Trying {
+		how = "still trying"
+	}
+	return strings.TrimSuffix(how+took+": "+cmp.Or(o.Message, inWords(o.Reason)), ": ")
 }

@@ -217,7 +217,7 @@ func (a *app) importProcfileCommand() *cobra.Command {
 			if _, err = fmt.Fprintln(a.out, to.file); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.err, "next: tend apply -f %s\n", to.file) // without -f it is the Procfile
+			_, err = fmt.Fprintln(a.err, nextLabel+"tend apply -f "+to.file) // without -f it is the Procfile
 			return err
 		},
 	}

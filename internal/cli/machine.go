@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"net/url"
 	"os"
 	"runtime"
 	"time"
@@ -40,7 +41,7 @@ func (f *machineFlags) add(command *cobra.Command) {
 		"a label of this machine, `KEY=VALUE`, which placement.constraints compare; repeat it for more")
 	flags.StringVar(&o.Runtime, "runtime", "",
 		"what runs containers, a `RUNTIME`: docker or process (default: what the root was first used with, else docker)")
-	flags.StringVar(&o.Network, "network", "", "`NAME` of the platform network (default tend0)")
+	flags.StringVar(&o.Network, "network", "", "`NAME` of the platform network (default: what the root was first used with, else tend0)")
 	flags.StringVar(&o.Advertise, "advertise", "",
 		"the `ADDRESS` at which other nodes reach this machine (default: the one it reaches the server from)")
 	flags.StringVar(&o.RelayListen, "relay-listen", host.DefaultRelayListen,
@@ -162,7 +163,8 @@ func (f *machineFlags) check() error {
 			"docker or process"),
 		flagFault("node", o.Node, o.Node == "" || membership.ValidName(o.Node), membership.NameRule),
 		flagFault("advertise", o.Advertise, o.Advertise == "" || isAddress(o.Advertise), "an IP address"),
-		checkRelayListen(o.RelayListen),
+		checkListenOrOff("relay-listen", o.RelayListen),
+		checkIngress(o.Ingress),
 		flagFault("starts", o.Starts, o.Starts > 0, "1 or more"),
 		flagFault("callback-port", o.CallbackPort, o.CallbackPort >= 0 && o.CallbackPort <= 65535, "0 to 65535"),
 		flagFault("resync", o.Resync, o.Resync >= 100*time.Millisecond, "100ms or more"),
@@ -172,11 +174,28 @@ func (f *machineFlags) check() error {
 	)
 }
 
-func checkRelayListen(address string) error {
+func checkListenOrOff(name, address string) error {
 	if address == "off" {
 		return nil
 	}
-	return checkListen("relay-listen", address)
+	return checkListen(name, address)
+}
+
+// checkIngress checks the flags of the ingress that need no look at a file.
+func checkIngress(o host.IngressOptions) error {
+	_, balancers := host.Networks("--ingress-proxy-protocol", o.Balancers)
+	_, proxies := host.Networks("--ingress-trusted-proxies", o.Trusted)
+	directory, err := url.Parse(o.Directory)
+	return errors.Join(
+		checkListenOrOff("ingress-http", o.HTTP), checkListenOrOff("ingress-https", o.HTTPS), balancers, proxies,
+		flagFault("acme-directory", o.Directory,
+			o.Directory == "" || err == nil && directory.Host != "" && (directory.Scheme == "http" || directory.Scheme == "https"),
+			"a URL, as in https://acme.example.org/directory"),
+		flagFault("acme-dns-server", o.DNSServer, o.DNSServer == "" || o.DNSKey != "",
+			"also --acme-dns-key: the file of its key"),
+		flagFault("acme-dns-key", o.DNSKey, o.DNSKey == "" || o.DNSServer != "",
+			"also --acme-dns-server: the name server that takes the updates"),
+	)
 }
 
 func isAddress(text string) bool {

@@ -41,10 +41,27 @@ type kept struct{ store.Store }
 func (kept) Close() error { return nil }
 
 func setup(env *testscript.Env) error {
+	m, err := newMachine()
+	if err != nil {
+		return err
+	}
+	env.Values["machine"] = m
+	env.Setenv("TEND_ROOT", m.root)
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	env.Setenv("HTTP", free.Addr().String())
+	free.Close()
+	env.Defer(m.close)
+	return m.start()
+}
+
+func newMachine() (*machine, error) {
 	// A socket's path is short: the script's own folder is too deep.
 	root, err := os.MkdirTemp("", "tendcli")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m := &machine{root: root, store: memory.New(), engine: hollow.NewEngine(hollow.Options{
 		// A start takes as long as on a quick container runtime, so that a poll a tenth of a second later still sees
@@ -55,25 +72,18 @@ func setup(env *testscript.Env) error {
 	for _, image := range []string{"web:1", "web:2", "crash:1", "crash:late"} {
 		m.engine.AddImage(image)
 	}
-	if m.client, err = client.New(client.Options{Server: "unix://" + filepath.Join(root, "tend.sock")}); err != nil {
-		return err
-	}
-	env.Values["machine"] = m
-	env.Setenv("TEND_ROOT", root)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	env.Setenv("HTTP", free.Addr().String())
-	free.Close()
-	env.Defer(func() {
-		m.stop()
-		m.client.Close()
-		m.engine.Close()
-		_ = m.store.Close()
-		_ = os.RemoveAll(root)
-	})
-	return m.start()
+	m.client, err = client.New(client.Options{Server: m.url()})
+	return m, err
+}
+
+func (m *machine) url() string { return "unix://" + filepath.Join(m.root, "tend.sock") }
+
+func (m *machine) close() {
+	m.stop()
+	m.client.Close()
+	m.engine.Close()
+	_ = m.store.Close()
+	_ = os.RemoveAll(m.root)
 }
 
 // behaviour returns what containers do, by their image: crash ends at once or a little later, the others print their

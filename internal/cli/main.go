@@ -12,11 +12,19 @@ func Main(ctx context.Context, args []string) int {
 	restoreHome()
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	messages := prose{os.Stderr}
-	root := newRoot(streams{in: os.Stdin, out: os.Stdout, err: messages})
+	return streams{in: os.Stdin, out: os.Stdout, err: prose{os.Stderr}}.run(ctx, args)
+}
+
+// run runs a command line and returns its exit code. An error stands on the stream of messages.
+func (s streams) run(ctx context.Context, args []string) int {
+	root := newRoot(s)
 	root.SetArgs(withPlugins(root, inOurWords(args)))
 	command, err := root.ExecuteContextC(ctx)
-	return report(missingFlags(command, err), messages)
+	err = missingFlags(command, err)
+	if forPrograms(root, args, err) {
+		return reportJSON(err, verbatim(s.err))
+	}
+	return report(err, s.err)
 }
 
 // interruptedError is the error of a command that a signal ended.

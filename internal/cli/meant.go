@@ -18,7 +18,7 @@ import (
 // missing returns the error of an address that names nothing, with what was probably meant.
 func missing(ctx context.Context, c *client.Client, wanted address) *missingError {
 	if next := misread(ctx, c, wanted); next != "" {
-		return &missingError{what: wanted.String(), next: next}
+		return &missingError{what: wanted.String(), meant: behindWord(ctx, c, wanted), next: next}
 	}
 	e := &missingError{what: wanted.String(), meant: meantBy(ctx, c, wanted)}
 	if e.meant == "" && wanted.scope != "" && wanted.name != "" && wasThere(ctx, c, wanted) {
@@ -52,6 +52,21 @@ func misread(ctx context.Context, c *client.Client, wanted address) string {
 	return ""
 }
 
+// behindWord returns the address of the object with containers that an address such as svc/web leads to, where svc is a
+// word of another tool. It is empty unless exactly one has the name.
+func behindWord(ctx context.Context, c *client.Client, wanted address) string {
+	var found []api.Ref
+	for _, ref := range objectsThere(ctx, c) {
+		if wanted.scope != "" && ref.Name == wanted.name && ref.Kind.HasContainers() {
+			found = append(found, ref)
+		}
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	return shortName(found[0])
+}
+
 // isScope reports whether an object that the server shows is in a scope.
 func isScope(ctx context.Context, c *client.Client, scope string) bool {
 	return slices.ContainsFunc(objectsThere(ctx, c), func(ref api.Ref) bool { return ref.Scope == scope })
@@ -66,11 +81,14 @@ func meantBy(ctx context.Context, c *client.Client, wanted address) string {
 	if kind, is := kindAsScope(wanted); is && near == "" {
 		near = suggest.Address(api.Ref{Kind: kind, Name: wanted.name}, slices.Values(there))
 	}
-	if near == "" && wanted.kind == "" && wanted.scope == "" {
+	if near == "" && wanted.kind == "" && wanted.scope == "" && len(wanted.name) >= leastKind {
 		return suggest.Nearest(wanted.name, kindWords())
 	}
 	return near
 }
+
+// leastKind is the length from which a word may be a misspelt kind: shorter ones are one letter from many.
+const leastKind = 5
 
 // objectsThere returns all objects that the server shows; those it doesn't show are left out.
 func objectsThere(ctx context.Context, c *client.Client) []api.Ref {

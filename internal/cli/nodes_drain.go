@@ -60,7 +60,7 @@ func (a *app) awaitDrained(ctx context.Context, c *client.Client, node string, t
 		}
 		stuck := a.tellStaying(ctx, c, pods, printed)
 		if err == nil && stuck == len(pods) {
-			return &exitStatus{code: exitPaused,
+			return &exitStatus{code: exitPaused, title: titleNotConverged,
 				text: fmt.Sprintf("%s is drained, and %d of its pods stay: no other node takes them (see above); "+
 					"they move once one does\n  to let them stay: tend uncordon %s", node, stuck, node)}
 		}

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/probe"
 )
 
 func settled(all []seen) bool {
@@ -46,7 +48,8 @@ func verdict(all []seen) error {
 	if worst == exitOK {
 		return nil
 	}
-	return &exitStatus{code: worst, text: strings.Join(texts, "\n")}
+	title := map[int]string{exitPaused: titleNotConverged, exitReplaced: titleReplaced}[worst]
+	return &exitStatus{code: worst, text: strings.Join(texts, "\n"), title: title}
 }
 
 // trouble returns the cause of a write's failure, with the last lines of the failed container and the next step.
@@ -59,23 +62,15 @@ func trouble(s seen) string {
 	return text + nextLine("  ", s.Next)
 }
 
-// nextLine returns a line of its own; nothing if there is no step.
-func nextLine(indent, step string) string {
-	if step == "" {
-		return ""
-	}
-	return "\n" + indent + "Next: " + step
-}
-
 func timedOut(all []seen, timeout time.Duration) error {
-	text := fmt.Sprintf("not converged after %s; Tend goes on with it", timeout)
+	text := fmt.Sprintf("not done after %s; the server keeps trying", timeout)
 	for _, s := range all {
 		if s.State != api.OutcomeConverged {
 			head, _, _ := strings.Cut(s.Message, "\n")
 			text += fmt.Sprintf("\n  %s: %s", s.Ref, head) + holdUps(s) + nextLine("    ", stepOf(s))
 		}
 	}
-	return &exitStatus{code: exitTimeout, text: text}
+	return &exitStatus{code: exitTimeout, text: text, title: titleTimeout}
 }
 
 // stepOf returns what to do about a write that is still on its way: the step that the server names, or else the command
@@ -86,7 +81,7 @@ func stepOf(s seen) string {
 		switch {
 		case s.Next != "" || pod.Ready || !pod.Live() || pod.Next != "":
 		case pod.State == api.TaskRunning:
-			return "tend logs " + object
+			return cmp.Or(probe.Step(pod.Message), "tend logs "+object)
 		default:
 			return "tend describe " + object
 		}

@@ -81,7 +81,7 @@ func TestDenied(t *testing.T) {
 // TestTimedOut: the error has what is pending and what failed, and the messages of pods beside the counts.
 func TestTimedOut(t *testing.T) {
 	code, text := codeOf(timedOut([]seen{
-		{asked, api.Outcome{State: api.OutcomeConverged, Message: "done"}},
+		{asked, api.Outcome{State: api.OutcomeConverged, Message: "converged"}},
 		{asked, api.Outcome{State: api.OutcomeFailed, Message: "no bucket has the key"}},
 		{asked, api.Outcome{State: api.OutcomePending, Message: "0 of 1\nmore", Pods: []api.Pod{
 			{Name: "prod-web.a", Message: "readiness probe: refused\nlog"}, {Name: "prod-web.b", Ready: true, Message: "well"},
@@ -91,7 +91,7 @@ func TestTimedOut(t *testing.T) {
 		!strings.Contains(text, "no bucket has the key") {
 		t.Errorf("code %d, %q", code, text)
 	}
-	for _, part := range []string{"done", "more", "prod-web.b", "log"} {
+	for _, part := range []string{"converged", "more", "prod-web.b", "log"} {
 		if strings.Contains(text, part) {
 			t.Errorf("%q says %q", text, part)
 		}

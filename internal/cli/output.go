@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/input/manifest"
 )
 
 // streams are the input and the outputs of a command.
@@ -19,6 +21,15 @@ type streams struct {
 	// columns is the width of a line if out is memory that is printed later; 0 means that out knows it.
 	columns int
 }
+
+// items is a list that has no revision, as -o json and yaml print it. Their lists are objects with items, never null,
+// as api.ListResult is.
+type items[T any] struct {
+	Items []T `json:"items"`
+}
+
+// itemsOf returns a list to print.
+func itemsOf[T any](list []T) items[T] { return items[T]{append([]T{}, list...)} }
 
 // listing is something to print in the requested format.
 type listing struct {
@@ -48,7 +59,7 @@ func (l listing) write(s streams, format string) error {
 	case "json":
 		return writeJSON(s.out, l.value)
 	case "yaml":
-		return writeYAML(s.out, l.value)
+		return l.yaml(s.out)
 	case "name":
 		for _, name := range l.names {
 			fmt.Fprintln(s.out, name)
@@ -56,6 +67,19 @@ func (l listing) write(s streams, format string) error {
 		return nil
 	}
 	return fmt.Errorf("unknown output %q: want one of %s", format, strings.Join(formats, ", "))
+}
+
+// yaml prints the value. Objects are manifests: an apply of what is printed changes nothing.
+func (l listing) yaml(w io.Writer) error {
+	value := l.value
+	switch value.(type) {
+	case api.Object, api.ListResult[api.Object]:
+		var err error
+		if value, err = manifest.ForYAML(value); err != nil {
+			return err
+		}
+	}
+	return writeYAML(w, value)
 }
 
 func (l listing) table(s streams, wide bool) error {
@@ -112,12 +136,30 @@ func compactJSON(w io.Writer, value any) error {
 }
 
 func writeYAML(w io.Writer, value any) error {
-	out, err := yaml.Marshal(value)
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	out, err := yaml.JSONToYAML(escapedJSON(text))
 	if err != nil {
 		return err
 	}
 	_, err = w.Write(out)
 	return err
+}
+
+// escapedJSON escapes the characters that strings of JSON may have as they are, and those of YAML, as which it is read,
+// may not.
+func escapedJSON(text []byte) []byte {
+	var out bytes.Buffer
+	for _, r := range string(text) {
+		if r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffe || r == 0xffff {
+			fmt.Fprintf(&out, `\u%04x`, r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.Bytes()
 }
 
 // countOf returns a number with its noun: 1 key, 2 keys, 3 ingresses.

@@ -86,7 +86,8 @@ func sourceOf(wanted api.MacroBuild, loaded manifest.Result) (manifest.Source, e
 		}
 	}
 	if macro == nil {
-		return manifest.Source{}, fmt.Errorf("the server asks for the source of %s, which was not applied", wanted.Macro)
+		return manifest.Source{}, fmt.Errorf("a plugin wants to build %s from the source of %s, which isn't in these files\n"+
+			"  report it to the plugin's author", wanted.Object, wanted.Macro)
 	}
 	base := "."
 	if origin := loaded.Origin[wanted.Macro]; origin.File != "" && origin.File != "<stdin>" {

@@ -175,8 +175,16 @@ func (l *lines) printObject(s seen) {
 	l.text[s.Ref] = head
 	l.out.printf("%s: %s\n", s.Ref, head)
 	if s.State == api.OutcomePending && s.Next != "" {
-		l.out.printf("  Next: %s\n", s.Next)
+		l.out.printf("  "+nextLabel+"%s\n", s.Next+meanwhile(s))
 	}
+}
+
+// meanwhile returns that the user need not wait for a container engine that is away.
+func meanwhile(s seen) string {
+	if s.Reason != api.ReasonEngineUnavailable {
+		return ""
+	}
+	return "; Ctrl-C is safe"
 }
 
 // saidElsewhere reports whether another line says the same of an object: one that was printed or, at the end, will be.

@@ -103,7 +103,7 @@ func (b *block) rows(s seen) []string {
 	case s.State != api.OutcomePending:
 		return []string{fmt.Sprintf("%s %s  %s", b.mark(s.State), s.Ref, s.Reason)} // the verdict below gives the cause
 	case s.Next != "":
-		rows = append(rows, "  Next: "+printable(s.Next, ""))
+		rows = append(rows, "  "+nextLabel+printable(s.Next+meanwhile(s), ""))
 	}
 	said := map[string]bool{}
 	shown := slices.DeleteFunc(slices.Clone(s.Pods), func(pod api.Pod) bool {
@@ -121,7 +121,7 @@ func (b *block) rows(s seen) []string {
 		said[detail] = true
 		rows = append(rows, "      "+printable(detail, ""))
 		if pod.Next != "" {
-			rows = append(rows, "      Next: "+printable(pod.Next, ""))
+			rows = append(rows, "      "+nextLabel+printable(pod.Next, ""))
 		}
 	}
 	return rows

@@ -52,7 +52,7 @@ func newRoot(s streams) *cobra.Command {
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error { return &flagsError{flagError(command, err)} })
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.server, "server", "",
 		"server to talk to, a `URL`: unix:///path, https://host:port, http://127.0.0.1:port or ssh://user@host (TEND_SERVER; default the socket of this machine)")

@@ -101,7 +101,8 @@ func (a *app) run(ctx context.Context, c *client.Client, ref api.Ref, ask runnin
 func (a *app) showRun(ctx context.Context, c *client.Client, result api.RunResult, ask running) error {
 	run, ref := result.Run, result.Run.Owner()
 	if ask.detach {
-		return a.say(result, run.ID, fmt.Sprintf("run %s of %s created", run.ID, ref))
+		return a.say(result, run.ID, fmt.Sprintf("run %s of %s created", run.ID, ref)+
+			nextLine("  ", fmt.Sprintf("tend logs %s --run %s -f", objectWords(ref), run.ID)))
 	}
 	if !a.structured() {
 		fmt.Fprintf(a.err, "run %s of %s\n", run.ID, ref)
@@ -120,7 +121,7 @@ func (a *app) showRun(ctx context.Context, c *client.Client, result api.RunResul
 			objectWords(ref), run.ID, objectWords(ref))
 		return context.Cause(ctx)
 	case waiting.Err() != nil:
-		return &exitStatus{code: exitTimeout, text: fmt.Sprintf(
+		return &exitStatus{code: exitTimeout, title: titleTimeout, text: fmt.Sprintf(
 			"run %s has not ended after %s; it goes on (`tend logs %s --run %s -f` follows it)", run.ID, ask.timeout,
 			objectWords(ref), run.ID)}
 	case err != nil:
@@ -142,14 +143,14 @@ func verdictOf(run api.Run) error {
 	if run.State == api.RunSucceeded {
 		return nil
 	}
-	code := exitError
+	code, title := exitError, titleRunFailed
 	switch {
 	case run.Reason == "TimedOut":
-		code = exitTimeout
+		code, title = exitTimeout, titleTimeout
 	case run.State == api.RunFailed && run.ExitCode != nil && *run.ExitCode > 0 && *run.ExitCode < 256:
 		code = *run.ExitCode
 	}
-	return &exitStatus{code: code,
+	return &exitStatus{code: code, title: title,
 		text: fmt.Sprintf("run %s of %s %s: %s", run.ID, run.Owner(), run.State, run.Message) + nextLine("  ", runStep(run))}
 }
 
@@ -159,13 +160,14 @@ func runStep(run api.Run) string {
 	case run.State != api.RunFailed:
 		return ""
 	case run.Reason == "TimedOut":
-		return "raise `timeout`, or make it quicker"
+		return "raise timeout in the manifest, or make the program quicker"
 	case run.Reason == "OOMKilled":
 		return "raise resources.limits.memory"
 	case len(run.Attempts) == 0: // it never began
 		return cmp.Or(run.Next, "tend describe "+objectWords(run.Owner()))
 	}
-	return "correct it and run it again"
+	object := run.Owner().Scope + "/" + run.Owner().Name
+	return fmt.Sprintf("tend logs %s --run %s; then: tend run %[1]s", object, run.ID)
 }
 
 // following shows the output of one run until it has ended. The server may go away and come back meanwhile.

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -61,7 +63,25 @@ func (a *app) printServers(servers api.Servers) error {
 	if servers.Quorum != "" {
 		fmt.Fprintf(a.err, "warning: nothing can be written: %s\n", printable(servers.Quorum, ""))
 	}
+	if servers.Quorum == "" && pairAlone(servers.Items) {
+		fmt.Fprintf(a.err, "warning: two servers are worse than one: if either is lost, nothing can be written%s\n",
+			nextLine("  ", "tend nodes add --server prints the command that adds a third"))
+	}
 	return nil
+}
+
+// pairAlone reports whether two servers vote and no other one is about to.
+func pairAlone(servers []api.Server) bool {
+	return len(servers) == 2 &&
+		!slices.ContainsFunc(servers, func(s api.Server) bool { return s.Vote != api.VotesAsServer })
+}
+
+// serverAddress returns the address at which agents reach a server; of one that is down, the machine of its store.
+func serverAddress(s api.Server) string {
+	if at, err := url.Parse(s.Store); s.Address == "" && err == nil {
+		return at.Hostname()
+	}
+	return s.Address
 }
 
 func serverListing(servers []api.Server, now time.Time) listing {
@@ -81,7 +101,7 @@ func serverListing(servers []api.Server, now time.Time) listing {
 		}
 		l.names = append(l.names, s.Name)
 		l.rows = append(l.rows, []string{s.Name, string(s.State), dash(leads), dash(string(s.Vote)), dash(lag),
-			dash(s.Address), age(s.Since, now)})
+			dash(serverAddress(s)), age(s.Since, now)})
 		l.wideRows = append(l.wideRows, []string{dash(s.Store), dash(s.Version)})
 	}
 	return l

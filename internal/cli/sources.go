@@ -59,6 +59,17 @@ func (s *sources) prunable(args []string) error {
 	return nil
 }
 
+// loadFor is load for a command that may prune. Files that declare nothing are most likely a mistake.
+func (s *sources) loadFor(ctx context.Context, a *app, args []string, prune bool) (manifest.Result, error) {
+	loaded, err := s.load(ctx, a, args)
+	if prune && errors.Is(err, manifest.ErrNoManifest) {
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		return loaded, fmt.Errorf("%s\n  --prune deletes nothing by files without an object. "+
+			"To delete all they declared: tend delete SCOPE/NAME", first)
+	}
+	return loaded, err
+}
+
 func (s *sources) load(ctx context.Context, a *app, args []string) (manifest.Result, error) {
 	if len(s.files)+len(args) == 0 {
 		found, err := manifest.Defaults(".")
@@ -132,9 +143,12 @@ func located(err error, loaded manifest.Result) error {
 	if !errors.As(err, &problem) || len(problem.Errors) == 0 {
 		return err
 	}
-	text := problem.Detail + "\n" + loaded.Explain(problem.Errors).Error()
+	explained := loaded.Explain(problem.Errors)
+	text := problem.Detail + "\n" + explained.Error()
 	if problem.Next != "" {
 		text += "\n  " + problem.Next
 	}
-	return &exitStatus{code: exitError, text: text}
+	located := *problem
+	located.Errors = fieldErrors(explained)
+	return &exitStatus{code: exitError, text: text, cause: &located}
 }

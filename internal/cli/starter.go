@@ -127,7 +127,7 @@ func (a *app) initCommand() *cobra.Command {
 // start writes the first manifest of the working directory.
 func (a *app) start(ctx context.Context, scope string) error {
 	if found, err := manifest.Manifests("."); err == nil {
-		return fmt.Errorf("there are manifests in %s already; nothing was written\n  next: tend diff", found)
+		return fmt.Errorf("there are manifests in %s already; nothing was written%s", found, nextLine("  ", "tend diff"))
 	}
 	found := findStarter(".")
 	if found.file == "" {
@@ -183,7 +183,7 @@ func (a *app) started(to destination) error {
 	if _, err := fmt.Fprintln(a.out, to.file); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(a.err, "next: tend apply")
+	_, err := fmt.Fprintln(a.err, nextLabel+"tend apply")
 	return err
 }
 

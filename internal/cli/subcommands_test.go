@@ -33,7 +33,7 @@ func TestMistypedSubcommands(t *testing.T) {
 
 func TestTheRelayCanBeOff(t *testing.T) {
 	for address, good := range map[string]bool{"off": true, ":8690": true, "": true, "on": false, ":x": false} {
-		if err := checkRelayListen(address); (err == nil) != good {
+		if err := checkListenOrOff("relay-listen", address); (err == nil) != good {
 			t.Errorf("%q: %v", address, err)
 		}
 	}

@@ -56,11 +56,7 @@ func (a *app) listSyncs(ctx context.Context, c *client.Client, _ []string) error
 
 // explained returns a condition's message with its next step, on lines of their own.
 func explained(c *api.Condition) string {
-	text := strings.ReplaceAll(c.Message, "\n", "\n  ")
-	if c.Next != "" {
-		text += "\n  Next: " + c.Next
-	}
-	return text
+	return strings.ReplaceAll(c.Message, "\n", "\n  ") + nextLine("  ", c.Next)
 }
 
 func readyOf(object api.Object) *api.Condition {
@@ -166,7 +162,7 @@ func (a *app) awaitSync(ctx context.Context, c *client.Client, name string, sinc
 		object, err := c.Object(ctx, syncRef(name))
 		switch {
 		case ctx.Err() != nil:
-			return &exitStatus{code: exitTimeout,
+			return &exitStatus{code: exitTimeout, title: titleTimeout,
 				text: fmt.Sprintf("%s: no outcome within %s; Tend goes on (tend sync list)", name, timeout)}
 		case err != nil && !transient(err):
 			return err

@@ -196,6 +196,7 @@ func (k *verbCommand) report(ctx context.Context, c *client.Client, ref api.Ref,
 		for _, action := range result.Plan {
 			line.Text += "\n" + p.action(action)
 		}
+		line.Text += nextLine("  ", line.Next)
 		if err := k.say(answer, line.Name, wrapped(line.Text, k.width())); err != nil {
 			return err
 		}

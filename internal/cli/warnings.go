@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/client"
 )
 
 // fewNames is the number of objects named in a warning that they have in common.
@@ -27,12 +29,17 @@ func (a *app) warn(result api.ApplyResult) {
 	}
 	for _, warning := range order {
 		refs := about[warning]
-		names := words(refs[:min(len(refs), fewNames)])
-		if more := len(refs) - fewNames; more > 0 {
-			names += fmt.Sprintf(" and %d more", more)
-		}
-		fmt.Fprintf(a.err, "warning: %s: %s\n", names, warning)
+		fmt.Fprintf(a.err, "warning: %s: %s\n", few(refs), warning)
 	}
+}
+
+// few lists the first objects in a line, and counts the others.
+func few(refs []api.Ref) string {
+	names := words(refs[:min(len(refs), fewNames)])
+	if more := len(refs) - fewNames; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return names
 }
 
 // words lists objects in a line.
@@ -67,4 +74,34 @@ func (a *app) noteLeft(result api.ApplyResult, from sources, args []string) {
 	if result.MoreLeft > 0 {
 		fmt.Fprintf(a.err, "note: so are %d more\n", result.MoreLeft)
 	}
+}
+
+// noteTaken prints which objects other files declared last: from this apply on, a prune goes by these files. Stdin
+// without a name prunes nothing, so it counts on neither side.
+func (a *app) noteTaken(result api.ApplyResult, from sources, args []string) {
+	var taken []api.Ref
+	stdin := sources{files: []string{"-"}}
+	for _, object := range result.Objects {
+		if object.FormerSet != "" && object.FormerSet != stdin.set(nil) {
+			taken = append(taken, object.Ref)
+		}
+	}
+	if len(taken) == 0 || from.prunable(args) != nil {
+		return
+	}
+	fmt.Fprintf(a.err, "note: other files (or another --set) declared it until now: %s\n"+
+		"  from now on it belongs to these files: with --prune it is deleted once they no longer declare it\n", few(taken))
+}
+
+// noteFormer prints that other files, from which an object was taken over, may still declare it.
+func (a *app) noteFormer(ctx context.Context, c *client.Client, ref api.Ref) error {
+	object, err := c.Object(ctx, ref)
+	if client.IsNotFound(err) {
+		return nil // deleted meanwhile
+	}
+	if err == nil && object.Metadata.Stamps[api.StampFormerSet] != "" {
+		fmt.Fprintf(a.err, "note: %s was applied from other files (or another --set) before these; "+
+			"they may still declare it\n", ref)
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -108,9 +109,10 @@ func (c *Shell) Reconcile(ctx context.Context, key reconciler.Key) (reconciler.R
 		Snapshot: s, Ref: ref, Object: s.Object(ref), Now: c.Now(), NewTask: c.NewTask, NewSlot: c.NewSlot,
 	}
 	c.outside.into(&o, key)
-	step, err := c.step(o)
+	step, err := c.decide(o)
 	if err != nil {
-		return reconciler.Result{}, err
+		revision, failed := c.name(ctx, o, err)
+		return reconciler.Result{Revision: revision}, errors.Join(err, failed)
 	}
 	revision, err := c.commit(ctx, s, step)
 	if err != nil {
@@ -169,6 +171,7 @@ func (c *Shell) step(o Observation) (step Step, err error) {
 	if step, err = decide(o); err != nil {
 		return Step{}, err
 	}
+	step.cure(o)
 	err = step.complete(o, c.Kind.Keys == nil)
 	return step, err
 }

@@ -3,6 +3,7 @@ package operator
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -34,6 +35,7 @@ import (
 	"tend.dev/tend/internal/operator/instance"
 	"tend.dev/tend/internal/operator/link"
 	"tend.dev/tend/internal/operator/operation/controller"
+	"tend.dev/tend/internal/operator/ownwrites"
 	"tend.dev/tend/internal/operator/podlog"
 )
 
@@ -41,8 +43,8 @@ import (
 type Options struct {
 	// Namespace is the operator's own namespace, with its lease, credentials and ConfigMaps. Required.
 	Namespace string
-	// Namespaces are the namespaces to watch. Default: all.
-	Namespaces []string
+	// Watched is the only namespace with objects to work on. Default: all.
+	Watched string
 	// Retry is the interval at which the operator asks for kinds that the cluster doesn't serve. Default 10 s.
 	Retry time.Duration
 	// ClusterID is the value of the label cluster-id. Default: the id in the Cluster object.
@@ -104,6 +106,7 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	yes := true // a reconcile sees the writes of earlier ones
+	informers := &ownwrites.Informers{}
 	config = rest.CopyConfig(config)
 	config.UserAgent = cmp.Or(config.UserAgent, identity.FieldManager)
 	made, err := ctrl.NewManager(config, ctrl.Options{
@@ -117,7 +120,7 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 		LeaderElectionReleaseOnCancel: true, // the process ends when Start returns
 		// Tests run several managers in one process.
 		Controller:    ctrlconfig.Controller{SkipNameValidation: &yes},
-		Cache:         caching(opts),
+		Cache:         caching(opts, informers),
 		WebhookServer: opts.Webhooks.server(),
 		Client: client.Options{
 			Cache: &client.CacheOptions{Unstructured: true, EnableReadYourWritesConsistency: &yes},
@@ -126,7 +129,7 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
-	if err := addControllers(made, opts); err != nil {
+	if err := errors.Join(made.Add(informers), addControllers(made, opts)); err != nil {
 		return nil, err
 	}
 	return made, addChecks(made)
@@ -179,9 +182,10 @@ func addControllers(made manager.Manager, opts Options) error {
 
 // caching returns the options of the cache. Objects of other controllers have no Go types here. The cache drops managed
 // fields: only the API server needs them, and they make up most of an object's size.
-func caching(opts Options) cache.Options {
+func caching(opts Options, informers *ownwrites.Informers) cache.Options {
 	return cache.Options{
-		DefaultTransform: cache.TransformStripManagedFields(), DefaultNamespaces: namespaces(opts.Namespaces),
+		NewInformer:      informers.New,
+		DefaultTransform: cache.TransformStripManagedFields(), DefaultNamespaces: watched(opts.Watched),
 		// Secrets are watched only in the operator's namespace, and of Jobs only those of operations. Everything that the
 		// operator writes and reads here is watched, so that reads see the writes.
 		ByObject: map[client.Object]cache.ByObject{
@@ -203,16 +207,13 @@ func ofOperation() labels.Selector {
 	return selector
 }
 
-// namespaces returns the cache's options for the namespaces. Nil means all.
-func namespaces(names []string) map[string]cache.Config {
-	var options map[string]cache.Config
-	for _, name := range names {
-		if options == nil {
-			options = map[string]cache.Config{}
-		}
-		options[name] = cache.Config{}
+// watched returns the cache's option for a namespace. It is one, or all: a read waits until a kind's cache has reached
+// a version, and with a cache for each of several namespaces any of them would end the wait.
+func watched(namespace string) map[string]cache.Config {
+	if namespace == "" {
+		return nil
 	}
-	return options
+	return map[string]cache.Config{namespace: {}}
 }
 
 // Run runs the operator until the context ends.

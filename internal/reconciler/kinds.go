@@ -51,12 +51,14 @@ type queueState struct {
 	depth  int
 	oldest time.Duration
 	rest   int
+	// panicked are keys whose last reconcile panicked, 100 at most.
+	panicked []Key
 }
 
 // kinds is read from the controllers when it is scraped: keeping gauges up to date would cost every enqueue.
 type kinds struct {
 	total, successful, failed, requeued, average *prometheus.Desc
-	depth, oldest, rest                          *prometheus.Desc
+	depth, oldest, rest, panicked                *prometheus.Desc
 	iterations, processed, averageLoop           *prometheus.Desc
 
 	mu      sync.Mutex
@@ -78,6 +80,8 @@ func newKinds() *kinds {
 		oldest: desc("tend_queue_oldest_seconds",
 			"How long the key that waits longest for a worker has waited; 0 if none waits."),
 		rest: desc("tend_resting_keys", "Keys that failed too often or terminally."),
+		panicked: prometheus.NewDesc("tend_reconcile_panicked",
+			"1 for each key whose last reconcile panicked, 100 of a kind at most.", []string{"kind", "scope", "name"}, nil),
 		iterations: desc("tend_scheduler_loop_iterations_total",
 			"Passes over the view that look for what is to be done and was not noticed."),
 		processed: desc("tend_resources_processed_total", "Keys that such passes found with something to do."),
@@ -102,7 +106,7 @@ func (k *kinds) add(kind string, queue func() queueState) (*tally, *passes) {
 // Describe implements prometheus.Collector.
 func (k *kinds) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{k.total, k.successful, k.failed, k.requeued, k.average,
-		k.depth, k.oldest, k.rest,
+		k.depth, k.oldest, k.rest, k.panicked,
 		k.iterations, k.processed, k.averageLoop} {
 		out <- desc
 	}
@@ -119,6 +123,9 @@ func (k *kinds) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(k.depth, prometheus.GaugeValue, float64(waits.depth), kind)
 		out <- prometheus.MustNewConstMetric(k.oldest, prometheus.GaugeValue, waits.oldest.Seconds(), kind)
 		out <- prometheus.MustNewConstMetric(k.rest, prometheus.GaugeValue, float64(waits.rest), kind)
+		for _, key := range waits.panicked {
+			out <- prometheus.MustNewConstMetric(k.panicked, prometheus.GaugeValue, 1, key.Kind, key.Scope, key.Name)
+		}
 	}
 }
 

@@ -2,8 +2,11 @@ package reconciler
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"time"
+
+	"tend.dev/tend/internal/platform/recovery"
 )
 
 // State describes what a controller is doing, for debugging and tests. Lists are sorted by key.
@@ -77,12 +80,18 @@ func (c *Controller) keysIn(p phase) []Key {
 	return keys
 }
 
+// maxPanicked bounds the time series of keys that panic.
+const maxPanicked = 100
+
 // queueState returns what waits, for the metrics.
 func (c *Controller) queueState() queueState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out, now := queueState{depth: c.queue.Len()}, c.clock.now()
 	for _, rec := range c.records {
+		if _, panicked := errors.AsType[*recovery.PanicError](rec.err); panicked && len(out.panicked) < maxPanicked {
+			out.panicked = append(out.panicked, rec.key)
+		}
 		switch rec.phase {
 		case resting:
 			out.rest++

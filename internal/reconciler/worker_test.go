@@ -141,6 +141,7 @@ func TestPanicIsRecoveredLoggedCountedRetried(t *testing.T) {
 			}
 		}
 		wantMetric(t, registry, `tend_reconcile_panics_total{kind="deployment"} 2`)
+		wantMetric(t, registry, `tend_reconcile_panicked{kind="deployment",name="web",scope="prod"} 1`)
 		wantMetric(t, registry, `tend_reconciliations_failed_total{kind="deployment"} 2`)
 	})
 }

@@ -41,8 +41,10 @@ func TestADeployerOwnsNoHost(t *testing.T) {
 		"the host's network":    {"", of(`,"network_mode":"host"`), "network_mode reaches the host"},
 		"options of the engine": {"", of(`,"docker_options":["--privileged"]`), "docker_options reaches the host"},
 		"a volume of others":    {"", of(`,"volumes":["data:/x"]`), "mounts a volume that may be another's"},
-		"a public port":         {"", of(`,"ports":["0.0.0.0:80:80"]`), "ports publishes"},
-		"the server's port":     {"", of(`,"ports":["127.0.0.1:8686:80"]`), "ports[0]: Tend itself listens at port 8686"},
+		"a name of others": {"", of(`,"hostname":"vault.bank"`),
+			"hostname vault.bank is a name by which containers of every scope would reach it, and carol is deployer of prod"},
+		"a public port":     {"", of(`,"ports":["0.0.0.0:80:80"]`), "ports publishes"},
+		"the server's port": {"", of(`,"ports":["127.0.0.1:8686:80"]`), "ports[0]: Tend itself listens at port 8686"},
 		"the port of another server": {"",
 			`{"kind":"ingress","scope":"prod","name":"z","spec":{"listen":"127.0.0.1:19801","service":"web"}}`,
 			"listen: Tend itself listens at port 19801"},
@@ -86,7 +88,7 @@ func TestADeployerDeploys(t *testing.T) {
 	w.apply("agent", `{"image":"a:1","volumes":["/:/host"]}`)
 	carol := w.person("carol", api.Deployer, time.Hour, "prod", "shop")
 	for _, body := range []string{
-		`{"kind":"deployment","scope":"prod","name":"web","spec":{"image":"a","ports":["80"],"volumes":["/srv/data:/x","prod.data:/d"]}}`,
+		`{"kind":"deployment","scope":"prod","name":"web","spec":{"image":"a","ports":["80"],"hostname":"web.prod","volumes":["/srv/data:/x","prod.data:/d"]}}`,
 		`{"kind":"job","scope":"shop","name":"task","spec":{"image":"a","env_from":["prod/web"]}}`,
 		`{"kind":"deployment","scope":"prod","name":"agent","spec":{"image":"a:1","volumes":["/:/host"]}}`, // unchanged
 	} {

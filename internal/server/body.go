@@ -39,7 +39,7 @@ func (e *bodyError) Unwrap() error { return e.error }
 // problem returns the problem for the client.
 func (e *bodyError) problem() *api.Problem {
 	if errors.Is(e.error, os.ErrDeadlineExceeded) {
-		return &api.Problem{Status: http.StatusRequestTimeout, Detail: "the body did not come in time", Next: "send it again"}
+		return &api.Problem{Status: http.StatusRequestTimeout, Detail: "the request's body did not arrive in time", Next: "send the request again"}
 	}
 	return &api.Problem{Status: http.StatusBadRequest, Detail: "the body can't be read: " + e.Error(),
 		Next: "send it again, whole"}

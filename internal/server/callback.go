@@ -12,7 +12,10 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/compat/plugin"
 	"tend.dev/tend/internal/compat/plugin/broker"
+	"tend.dev/tend/internal/control/verbs"
 	"tend.dev/tend/internal/core/env"
+	coresource "tend.dev/tend/internal/core/source"
+	"tend.dev/tend/internal/platform/routemux"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -33,6 +36,9 @@ type grant struct {
 	// dry refuses everything but reads: a dry run must have no effect.
 	dry   bool
 	actor string
+	// rights are those of the verbs that the caller causes. The zero value has none about the host, the cluster or any
+	// scope.
+	rights coresource.Rights
 }
 
 // allows returns an error unless the grant covers an object or a bucket; an empty name is the scope's own bucket.
@@ -96,9 +102,9 @@ func (g grant) narrow(b *broker.Broker, ask *broker.Command) error {
 	return nil
 }
 
-// callbacks serves the callback paths to callers whose token resolve accepts.
-func (s *Server) callbacks(resolve func(token string) (grant, bool)) http.Handler {
-	mux := http.NewServeMux()
+// callbackRoutes returns the handlers of the callback paths, for requests with a grant in their context.
+func (s *Server) callbackRoutes() *routemux.Mux {
+	mux := routemux.New()
 	granted := func(pattern string, handle func(http.ResponseWriter, *http.Request, grant)) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			g, _ := r.Context().Value(grantKey{}).(grant)
@@ -114,6 +120,15 @@ func (s *Server) callbacks(resolve func(token string) (grant, bool)) http.Handle
 	granted("POST /restart", s.callbackRestart)
 	granted("POST /plugin/{name}/{command}", s.command)
 	granted("POST /plugins/exec", s.callbackExec)
+	return mux
+}
+
+// CallbackRoutes returns the patterns of the callback paths.
+func (s *Server) CallbackRoutes() []string { return s.callbackRoutes().Patterns() }
+
+// callbacks serves the callback paths to callers whose token resolve accepts.
+func (s *Server) callbacks(resolve func(token string) (grant, bool)) http.Handler {
+	mux := s.callbackRoutes()
 	return identified(s.recovered(http.HandlerFunc(func(writer http.ResponseWriter, r *http.Request) {
 		began, w, panics := time.Now(), &answer{ResponseWriter: writer, status: http.StatusOK}, true
 		closeAfterChunks(w, r)
@@ -137,13 +152,13 @@ func (s *Server) callbacks(resolve func(token string) (grant, bool)) http.Handle
 }
 
 // callback answers a call of an identified caller, within its grant.
-func (s *Server) callback(mux *http.ServeMux, w http.ResponseWriter, r *http.Request, g grant, path string) {
+func (s *Server) callback(mux *routemux.Mux, w http.ResponseWriter, r *http.Request, g grant, path string) {
 	if g.dry && r.Method != http.MethodGet && r.Method != http.MethodHead {
 		s.failEnvelope(w, r, &api.Problem{Status: http.StatusForbidden, Detail: "this is a dry run: nothing can be changed",
 			Next: "a plugin sees TEND_DRY_RUN=1 in one; changes belong into actions"})
 		return
 	}
-	within := r.Clone(context.WithValue(r.Context(), grantKey{}, g))
+	within := r.Clone(verbs.WithRights(context.WithValue(r.Context(), grantKey{}, g), g.rights))
 	within.URL.Path, within.URL.RawPath = path, ""
 	if handler, pattern := mux.Handler(within); pattern == "" {
 		refused := &refusal{header: http.Header{}, status: http.StatusNotFound}

@@ -15,12 +15,14 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/compat/plugin"
 	"tend.dev/tend/internal/compat/plugin/broker"
+	"tend.dev/tend/internal/control/verbs"
+	coresource "tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/platform/connlimit"
 	"tend.dev/tend/internal/platform/recovery"
 )
 
 // loopbackEndpoint opens callback listeners for running plugins: each has its own port on loopback and its own token,
-// and closes when the plugin has ended. In a dry run they refuse changes.
+// and closes when the plugin has ended. In a dry run they refuse changes. A plugin has the rights of its caller.
 func (s *Server) loopbackEndpoint(actor string, dry bool) broker.Endpoint {
 	return func(ctx context.Context, scopes []string) (string, func(), error) {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -29,9 +31,9 @@ func (s *Server) loopbackEndpoint(actor string, dry bool) broker.Endpoint {
 		}
 		random := make([]byte, 24)
 		_, _ = rand.Read(random) // never fails
-		token := hex.EncodeToString(random)
+		token, rights := hex.EncodeToString(random), verbs.RightsOf(ctx)
 		served := s.callbackServer(func(given string) (grant, bool) {
-			return grant{scopes: scopes, dry: dry, actor: actor + " through a plugin"}, same(given, token)
+			return grant{scopes: scopes, dry: dry, actor: actor + " through a plugin", rights: rights}, same(given, token)
 		})
 		within := plugin.From(context.Background(), plugin.OriginOf(ctx))
 		served.BaseContext = func(net.Listener) context.Context { return within }
@@ -82,7 +84,7 @@ func (s *Server) containerGrant(token string) (grant, bool) {
 		}
 		if object.Value.CallsBack() && same(token, ContainerToken(s.MAC, *object.Value)) {
 			return grant{scopes: []string{scope}, name: name, plugin: object.Value.MacroKind(), actor: "containers of " +
-				object.Value.Ref().String()}, true
+				object.Value.Ref().String(), rights: coresource.RightsOfContainers(object.Value.Ref())}, true
 		}
 	}
 	return grant{}, false

@@ -44,11 +44,12 @@ func (s *Server) askDisks(ctx context.Context, prune bool) (api.ListResult[api.N
 			err := recovery.Call(func() (err error) {
 				if n, err = s.Nodes.Node(id); err == nil {
 					out[i], err = n.Disk(ctx, prune)
+					out[i].Node = id // whatever it calls itself
 				}
 				return err
 			}, "node", id)
 			if err != nil {
-				out[i].Node, out[i].Message = id, err.Error()
+				out[i].Message = err.Error()
 			}
 		})
 	}

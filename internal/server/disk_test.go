@@ -8,7 +8,8 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// TestDisks: each node that is connected is asked, and one that isn't says so; only a prune removes anything.
+// TestDisks: each node that is connected is asked, and named as it is, whatever it answers; one that is away says
+// so. Only a prune removes anything.
 func TestDisks(t *testing.T) {
 	w := newWorld(t)
 	w.put(records.NodeKey("n1"), api.NodeStatus{ID: "n1", Ready: true})
@@ -16,7 +17,7 @@ func TestDisks(t *testing.T) {
 	var asked []bool
 	w.containers.disk = func(prune bool) (api.NodeDisk, error) {
 		asked = append(asked, prune)
-		return api.NodeDisk{Node: "n1", Surplus: []api.SurplusImage{{Image: "web:1", Bytes: 5, Removed: prune}}}, nil
+		return api.NodeDisk{Node: "n2", Surplus: []api.SurplusImage{{Image: "web:1", Bytes: 5, Removed: prune}}}, nil
 	}
 	for name, tc := range map[string]struct {
 		reason string
@@ -37,7 +38,7 @@ func TestDisks(t *testing.T) {
 			t.Fatalf("%s: %s: %+v, %v, asked %v", name, tc.reason, got, err, asked)
 		}
 		here, away := got.Items[0], got.Items[1]
-		if here.Reclaimable() != 5 || here.Surplus[0].Removed != tc.prunes || here.Message != "" {
+		if here.Node != "n1" || here.Reclaimable() != 5 || here.Surplus[0].Removed != tc.prunes || here.Message != "" {
 			t.Errorf("%s: n1 is %+v", name, here)
 		}
 		if away.Node != "n2" || away.Message == "" {

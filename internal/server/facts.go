@@ -9,7 +9,6 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/board"
-	"tend.dev/tend/internal/core/liveness"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -95,19 +94,20 @@ func (s *Server) nodes(context.Context, *struct{}) (api.ListResult[api.NodeInfo]
 	if err != nil {
 		return api.ListResult[api.NodeInfo]{}, err
 	}
-	out, nodes := []api.NodeInfo{}, snap.Nodes()
-	for _, read := range nodes {
+	out := []api.NodeInfo{}
+	for _, read := range snap.Nodes() {
 		info := api.NodeInfo{NodeStatus: *read.Value, Spec: snap.NodeSpec(read.Value.ID), Alive: snap.Alive(read.Value.ID),
 			Losses: snap.Losses(read.Value.ID).Value, Role: roleOf(snap, read.Value.ID)}
-		if state := snap.NodeState(info.ID); state.Exists() && (state.Value.State == api.NodeUp) == info.Alive {
+		info.Unheard, info.LastHeard = board.Unheard(snap, info.ID, s.Alone)
+		if state := snap.NodeState(info.ID); state.Exists() &&
+			(state.Value.State == api.NodeUp) == (info.Alive && !info.Unheard) {
 			info.Since = state.Value.ChangedAt
-		}
-		if info.Alive && len(nodes) > 1 { // the only one gets pods all the same
-			hearing, last := board.Hearing(snap, info.ID, s.Alone)
-			info.LastHeard, info.Unheard = last, hearing == liveness.Unheard
 		}
 		if why := s.Full(); why != "" && info.ID == s.Node { // the store refuses this node's reports, also its heartbeat
 			info.Alive, info.Ready, info.Reason, info.Message = true, false, api.ReasonDiskFull, why
+			info.Conditions = slices.DeleteFunc(slices.Clone(info.Conditions), func(c api.Condition) bool {
+				return c.Type == api.ConditionDiskPressure && c.Status == api.ConditionFalse // from before
+			})
 		}
 		for _, pod := range podsOf(snap, podFilter{node: info.ID}) {
 			if pod.Live() {

@@ -31,6 +31,7 @@ func (s *Server) freshen(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	err := s.Fresh(ctx)
 	if err == nil {
+		s.markPaused(w) // another server may have begun or ended the pause
 		return
 	}
 	why := strings.Join(strings.Fields(err.Error()), " ")

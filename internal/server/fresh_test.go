@@ -58,6 +58,26 @@ func TestReadsAreFresh(t *testing.T) {
 	}
 }
 
+// TestTheMarkOfAPauseIsFresh: a read through one server after another has begun or ended the pause.
+func TestTheMarkOfAPauseIsFresh(t *testing.T) {
+	for before, after := range map[string]string{"it was restored": "", "": "it was restored"} {
+		var fresh atomic.Bool
+		w := newWorld(t, func(o *server.Options) {
+			o.Fresh = func(context.Context) error { fresh.Store(true); return nil }
+			o.Paused = func() string {
+				if fresh.Load() {
+					return after
+				}
+				return before
+			}
+		})
+		response, _ := w.raw("GET", "/v1/nodes", "", "")
+		if got := response.Header.Get(api.HeaderPaused); got != after {
+			t.Errorf("after %q: %q, want %q", before, got, after)
+		}
+	}
+}
+
 // TestACommandWaitsOnce: once a read has waited in vain, for whatever reason, the next ones are answered at once with
 // that reason.
 func TestACommandWaitsOnce(t *testing.T) {

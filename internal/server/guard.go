@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/access"
@@ -41,13 +42,11 @@ func (s *Server) guard(on listenerKind, next http.Handler) http.Handler {
 		who := callerOf(r.Context())
 		switch {
 		case on == loopbackListener && !loopbackHost(r.Host):
-			s.foreign(r, http.StatusMisdirectedRequest)
-			writeProblem(w, problemOf(&api.Problem{Status: http.StatusMisdirectedRequest,
+			s.refuseAddressed(w, r, &api.Problem{Status: http.StatusMisdirectedRequest,
 				Detail: "this server answers to loopback names only, not to " + clip(r.Host),
-				Next:   "use http://127.0.0.1 or http://localhost with the server's port"}))
+				Next:   "use http://127.0.0.1 or http://localhost with the server's port"})
 		case !sameOrigin(r):
-			s.foreign(r, http.StatusForbidden)
-			writeProblem(w, problemOf(foreignOrigin(r)))
+			s.refuseAddressed(w, r, foreignOrigin(r))
 		case on.isOpen(r.URL.Path):
 			next.ServeHTTP(w, r.WithContext(withCaller(r.Context(), caller{grant: access.Grant{Role: api.Viewer}})))
 		case !who.known():
@@ -56,6 +55,19 @@ func (s *Server) guard(on listenerKind, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// refuseAddressed answers a request that a page of another server may have sent. With a valid token it is in the audit
+// as any refused call of its holder.
+func (s *Server) refuseAddressed(w http.ResponseWriter, r *http.Request, problem *api.Problem) {
+	answer := &auditAnswer{ResponseWriter: w, status: problem.Status}
+	writeProblem(answer, problemOf(problem))
+	switch {
+	case !callerOf(r.Context()).known():
+		s.foreign(r, problem.Status)
+	case s.Auditor != nil && isAudited(r):
+		s.Auditor.Record(s.auditOf(r, answer, actorOf(r.Context()), time.Now()))
+	}
 }
 
 // refuseToken answers a request without a valid token. Other machines get the answer late, so that nobody can try many

@@ -109,7 +109,7 @@ func ListenLoopback(address string) (net.Listener, error) {
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w: choose another --http", address, portowner.Named(err))
+		return nil, portowner.Refused(address, "--http", err)
 	}
 	return listener, nil
 }

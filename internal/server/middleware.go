@@ -95,15 +95,21 @@ func (s *Server) timed(next http.Handler) http.Handler {
 		body := r.Body
 		r.Body = received{body, r.Context()}
 		closeAfterChunks(w, r)
-		if why := s.Paused(); why != "" {
-			w.Header().Set(api.HeaderPaused, why)
-		}
+		s.markPaused(w)
 		next.ServeHTTP(answer, r)
 		_, _ = io.CopyN(io.Discard, body, drainBytes)
 		work.End(serverError(answer.status))
 		s.metrics.observe(route, answer.status, time.Since(began))
 		s.logRequest(r, r.URL.Path, actorOf(r.Context()), answer.status, began)
 	})
+}
+
+// markPaused marks an answer with the reason for the cluster's pause, if it is paused.
+func (s *Server) markPaused(w http.ResponseWriter) {
+	w.Header().Del(api.HeaderPaused)
+	if why := s.Paused(); why != "" {
+		w.Header().Set(api.HeaderPaused, why)
+	}
 }
 
 // logRequest logs an answered request, at debug level. It logs a stream when it ends. It leaves out the query, which

@@ -86,19 +86,31 @@ func calledBy(ctx context.Context, actor string) context.Context {
 // pluginCall is the header in which a client that a plugin runs names the call it belongs to.
 const pluginCall = "Tend-Plugin-Call"
 
-// withinCall adds to a request the plugin call it is part of. Within a dry run, a request must not change anything.
+// withinCall adds to a request the plugin call it is part of, with the rights of that call's caller. Within a dry run,
+// a request must not change anything; once the call has ended, it does nothing at all.
 func (s *Server) withinCall(r *http.Request) (*http.Request, error) {
 	id := r.Header.Get(pluginCall)
-	if id == "" || s.Plugins == nil {
+	if id == "" {
 		return r, nil
 	}
+	var root *plugin.Root
+	if s.Plugins != nil {
+		root = s.Plugins.Root
+	}
+	ctx, asked, dryRun, err := root.Enter(r.Context(), id)
+	if err != nil {
+		return r, err
+	}
 	dry, _ := strconv.ParseBool(r.URL.Query().Get("dry_run"))
-	if question := r.Method == http.MethodGet || r.Method == http.MethodHead || dry; !question && s.Plugins.Root.Dry(id) {
+	if question := r.Method == http.MethodGet || r.Method == http.MethodHead || dry; !question && dryRun {
 		return r, &api.Problem{Status: http.StatusForbidden,
 			Detail: "a plugin asks for a change within a dry run: nothing can be changed",
 			Next:   "a plugin sees TEND_DRY_RUN=1 in one; changes belong into actions"}
 	}
-	return r.WithContext(plugin.From(r.Context(), plugin.Origin{Within: id})), nil
+	if rights := verbs.RightsOf(asked); !rights.Trusted {
+		ctx = verbs.WithRights(ctx, rights)
+	}
+	return r.WithContext(ctx), nil
 }
 
 func hasMacros(objects []api.Object) bool {
@@ -212,6 +224,7 @@ var pluginStatus = map[plugin.Reason]int{
 	plugin.Refused:   http.StatusBadRequest,
 	plugin.Busy:      http.StatusServiceUnavailable,
 	plugin.Nested:    http.StatusLoopDetected,
+	plugin.Ended:     http.StatusForbidden,
 	plugin.Timeout:   http.StatusGatewayTimeout,
 	plugin.Flood:     http.StatusBadGateway,
 	plugin.Nonsense:  http.StatusBadGateway,

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,8 +63,13 @@ func TestDryRunWithTheCommandLine(t *testing.T) {
 	}
 	endpoint.shut(t)
 	<-done
-	if _, err := within.Apply(t.Context(), api.ApplyRequest{Objects: objects}); err != nil {
-		t.Errorf("when the dry run is over: %v", err)
+	_, applied = within.Apply(t.Context(), api.ApplyRequest{Objects: objects})
+	_, read := within.Plugins(t.Context())
+	for what, err := range map[string]error{"an apply": applied, "a read": read} {
+		problem, _ := err.(*api.Problem)
+		if problem == nil || problem.Status != http.StatusForbidden || problem.Next == "" {
+			t.Errorf("%s of a call that has ended: %v", what, err)
+		}
 	}
 }
 

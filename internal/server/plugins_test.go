@@ -221,7 +221,7 @@ func TestPluginEndpoint(t *testing.T) {
 		t.Error("the endpoint is open when the command has ended")
 	}
 	if envelope, err = w.client.CallPlugin(t.Context(), "kv", "none", nil); err != nil || envelope.Status != "error" ||
-		!strings.Contains(envelope.Error, "it has: url") {
+		!strings.Contains(envelope.Error, "the commands are: url") {
 		t.Errorf("no such command: %+v, %v", envelope, err)
 	}
 }

@@ -115,6 +115,9 @@ func podOf(snap records.Snapshot, t *api.Task, frozen bool) api.Pod {
 		observe(&pod, status.Value)
 		pod.Settling = t.Kind.TimeBoxed() && t.Monitor != "" && t.Desired == api.DesiredRunning && !status.Value.Steady
 	}
+	if pod.Live() && pod.Role == api.RoleMain {
+		pod.Target, pod.Outdated = targetOf(snap, t)
+	}
 	if failed := t.Failed; failed != nil && pod.Live() && !pod.Ready && pod.Message == "" {
 		pod.Message, pod.Next = fmt.Sprintf("attempt %d; the last one failed: %s", t.Attempt, failed.Message), failed.Next
 	}
@@ -127,6 +130,22 @@ func podOf(snap records.Snapshot, t *api.Task, frozen bool) api.Pod {
 			"the container engine of node "+t.Node+" has not answered since the agent was started; this is an earlier report"
 	}
 	return pod
+}
+
+// targetOf returns the release to which the rollout updates a task, and whether that replaces it; empty if it is of
+// that release.
+func targetOf(snap records.Snapshot, t *api.Task) (target string, outdated bool) {
+	status := snap.WorkloadStatus(t.Owner()).Value
+	if !t.Kind.HasSlots() || status == nil || status.Rollout == nil || status.Rollout.TargetRelease == t.Release {
+		return "", false
+	}
+	target = status.Rollout.TargetRelease
+	wanted, runs := snap.Release(t.Owner(), target).Value, snap.ReleaseOf(*t).Value
+	if wanted == nil || runs == nil {
+		return "", false
+	}
+	root := snap.Release(t.Owner(), wanted.Root()).Value
+	return target, !wanted.Repeats(*runs) && (root == nil || !root.Repeats(*runs))
 }
 
 // observe fills in a pod from the status that its node reported.

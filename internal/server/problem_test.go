@@ -34,3 +34,15 @@ func TestAnUnknownOutcomeSaysWhatToCheck(t *testing.T) {
 		})
 	}
 }
+
+// TestAFullStoreSaysWhatFreesIt: no free disk space helps a database that has reached its quota, and no deletion a disk
+// that others have filled.
+func TestAFullStoreSaysWhatFreesIt(t *testing.T) {
+	for next, err := range map[string]error{"tend delete": store.ErrFull, "free disk space": store.ErrNoSpace} {
+		problem := problemOf(fmt.Errorf("apply: %w", &store.SpaceError{Cause: err, Text: "server n1 takes no writes"}))
+		if problem.Status != http.StatusInsufficientStorage || !strings.Contains(problem.Next, next) ||
+			problem.Detail != "apply: server n1 takes no writes" {
+			t.Errorf("%v: %+v, want a step with %q", err, problem, next)
+		}
+	}
+}

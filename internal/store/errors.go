@@ -16,7 +16,7 @@ var (
 	// ErrWatchLost means that the backend ended the watch; list again.
 	ErrWatchLost = errors.New("watch lost")
 	// ErrLeaseNotFound means that the lease ended or never existed.
-	ErrLeaseNotFound = errors.New("lease not found")
+	ErrLeaseNotFound = errors.New("the lease has ended: it was not renewed in time")
 	// ErrFutureRevision means that the requested revision has not happened yet.
 	ErrFutureRevision = errors.New("revision is in the future")
 	// ErrInvalid means that the transaction contradicts itself (a key written twice, an empty key); nothing was
@@ -25,7 +25,9 @@ var (
 	// ErrTooLarge means that the transaction exceeds the backend's limits; nothing was written.
 	ErrTooLarge = errors.New("transaction too large")
 	// ErrNoSpace means that the store's disk or quota is full; reads succeed, writes are refused.
-	ErrNoSpace = errors.New("store is out of space")
+	ErrNoSpace = errors.New("the store is out of space")
+	// ErrFull means that the server's own database has reached its quota: an ErrNoSpace that deleting objects ends.
+	ErrFull = fmt.Errorf("%w: its database is full", ErrNoSpace)
 	// ErrQuota means that an etcd that the user runs has reached its quota: an ErrNoSpace that only the owner of that etcd
 	// can end.
 	ErrQuota = errors.New("the store's etcd has reached its quota")
@@ -55,6 +57,17 @@ func Why(err error) error {
 	}
 	return err
 }
+
+// SpaceError is an ErrNoSpace, or an ErrFull, in words that name the place where room is missing.
+type SpaceError struct {
+	Cause error
+	Text  string
+}
+
+func (e *SpaceError) Error() string { return e.Text }
+
+// Unwrap returns ErrNoSpace or ErrFull.
+func (e *SpaceError) Unwrap() error { return e.Cause }
 
 // ConflictError names the precondition that did not hold.
 type ConflictError struct {

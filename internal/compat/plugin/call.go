@@ -112,7 +112,7 @@ func (p *Plugin) asItIs() (*Plugin, error) {
 	p.root.swapping.RLock()
 	defer p.root.swapping.RUnlock()
 	if _, err := os.Stat(p.Dir); err != nil {
-		return nil, &Error{Reason: NotFound, Plugin: p.Folder(), Detail: "it was removed",
+		return nil, &Error{Reason: NotFound, Plugin: p.Folder(), Detail: "removed while it was called",
 			Next: "install it with `tend plugins install SOURCE`", Err: err}
 	}
 	return p.root.load(p.Dir), nil
@@ -124,12 +124,12 @@ func (p *Plugin) lacks(command string) *Error {
 	for _, c := range p.Offered() {
 		known = append(known, c.Name)
 	}
-	next := "it has none: see its documentation"
+	next := "see its documentation: it offers no commands"
 	if len(known) > 0 {
-		next = "it has: " + strings.Join(known, ", ")
+		next = "the commands are: " + strings.Join(known, ", ")
 	}
 	return &Error{Reason: NoCommand, Plugin: p.Folder(),
-		Detail: fmt.Sprintf("it has no command %.100q", command), Next: next}
+		Detail: fmt.Sprintf("there is no command %.100q", command), Next: next}
 }
 
 // ended returns the error of a program that was ended early.
@@ -139,18 +139,18 @@ func (p *Plugin) ended(command string, out subprocess.Output, err error) error {
 	switch {
 	case errors.Is(err, subprocess.ErrLate):
 		fault.Reason, fault.Detail = Timeout,
-			fmt.Sprintf("it did not end within %s and was killed", opts.Timeout)+lastWords(out)
-		fault.Next = "look for what it waits for, or raise the server's --plugin-timeout; nothing of its answer was done"
+			fmt.Sprintf("the command did not end within %s and was killed", opts.Timeout)+lastWords(out)
+		fault.Next = "find out what the plugin waits for, or raise the server's --plugin-timeout; Tend changed nothing"
 	case errors.Is(err, subprocess.ErrFlood):
 		fault.Reason = Flood
-		fault.Detail = fmt.Sprintf("it wrote more than %s to stdout or %s to stderr and was killed", size(opts.MaxStdout),
+		fault.Detail = fmt.Sprintf("the command wrote more than %s to stdout or %s to stderr and was killed", size(opts.MaxStdout),
 			size(opts.MaxStderr))
-		fault.Next = "its answer is to be a short JSON envelope; report it to the plugin's author"
+		fault.Next = "report it to the plugin's author: a plugin answers with a short JSON envelope"
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("plugin %s: %s: %w", p.Folder(), command, err)
 	default:
-		fault.Reason, fault.Detail = Broken, "it can't be started: "+err.Error()
-		fault.Next = "see that the file is a program for this machine, or begins with #! and an interpreter that is here"
+		fault.Reason, fault.Detail = Broken, "the command can't be started: "+err.Error()
+		fault.Next = "report it to the plugin's author: the file must be a program for this machine, or begin with #! and an interpreter"
 	}
 	return fault
 }
@@ -159,9 +159,9 @@ func (p *Plugin) ended(command string, out subprocess.Output, err error) error {
 func lastWords(out subprocess.Output) string {
 	said := strings.TrimSpace(cmp.Or(string(bytes.TrimSpace(out.Stderr)), string(out.Stdout)))
 	if said == "" {
-		return ", without a word"
+		return ", having printed nothing"
 	}
-	return ", after saying: " + clipped(said[strings.LastIndex(said, "\n")+1:])
+	return "; its last line: " + clipped(said[strings.LastIndex(said, "\n")+1:])
 }
 
 func size(n int64) string {

@@ -71,7 +71,7 @@ func TestHangingPlugin(t *testing.T) {
 	r := open(t,
 		map[string]string{"p/bin/hang*": script("sleep 1000 &\necho $! > child\necho one >&2\necho waiting for redis >&2\nwait")}, func(o *Options) { o.Timeout = 500 * time.Millisecond })
 	_, err := r.must(t, "p").Dispatch(t.Context(), "p", "hang", nil, nil)
-	wantReason(t, err, Timeout, "did not end within 500ms and was killed, after saying: waiting for redis")
+	wantReason(t, err, Timeout, "did not end within 500ms and was killed; its last line: waiting for redis")
 	ends(t, filepath.Join(r.opts.Dir, "p", "child"))
 }
 

@@ -36,6 +36,8 @@ const (
 	Busy Reason = "PluginBusy"
 	// Nested: calls within calls were nested too deeply, for example because a plugin calls itself.
 	Nested Reason = "PluginNested"
+	// Ended: a request or a call is part of a call that has ended.
+	Ended Reason = "PluginCallEnded"
 )
 
 // Error is a fault of a plugin: its place, its cause and the next step.

@@ -140,7 +140,7 @@ func (p *Plugin) hook(ctx context.Context, name string) error {
 	case errors.Is(err, subprocess.ErrLate):
 		return &Error{Reason: Timeout, Plugin: p.Folder(), Command: name, Err: err,
 			Detail: fmt.Sprintf("the hook did not end within %s and was killed", opts.HookTimeout),
-			Next:   "look for what it waits for"}
+			Next:   "see what the hook waits for, or report it to the plugin's author"}
 	case err != nil:
 		return p.ended(name, out, err)
 	}

@@ -24,7 +24,8 @@ const (
 type Origin struct {
 	// Caller is the caller whose places are counted.
 	Caller string
-	// Within is the id of the outer call (TEND_PLUGIN_CALL). Default, or if that call has ended: none.
+	// Within is the id of the outer call (TEND_PLUGIN_CALL). Default: none. Once that call has ended, everything within
+	// it is refused.
 	Within string
 }
 
@@ -48,6 +49,8 @@ type turn struct {
 	dry, hook bool
 	// outer is the turn of the outer call; nil for a turn with a place of its own.
 	outer *turn
+	// asked is the context that the call was made with.
+	asked context.Context
 }
 
 // path returns the turns from the outermost to this one.
@@ -77,13 +80,16 @@ func newTurns() *turns {
 // take waits for a turn, at most for limit. The caller ends the turn with end.
 func (t *turns) take(ctx context.Context, plugin, command string, dry bool, limit time.Duration) (*turn, error) {
 	origin := OriginOf(ctx)
-	next := &turn{id: randomID(), plugin: plugin, command: command, caller: origin.Caller, dry: dry}
+	next := &turn{id: randomID(), plugin: plugin, command: command, caller: origin.Caller, dry: dry, asked: ctx}
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for {
 		t.mu.Lock()
-		next.outer = t.running[origin.Within]
-		why, err := t.refuses(next)
+		var why string
+		outer, err := t.outer(ctx)
+		if next.outer = outer; err == nil {
+			why, err = t.refuses(next)
+		}
 		if err == nil && why == "" {
 			next.dry = dry || next.outer != nil && next.outer.dry
 			t.running[next.id] = next
@@ -103,6 +109,31 @@ func (t *turns) take(ctx context.Context, plugin, command string, dry bool, limi
 			return nil, fmt.Errorf("plugin %s: %s: %w", plugin, command, context.Cause(ctx))
 		}
 	}
+}
+
+// outer returns the call that a context is within; nil if it is within none. The lock is held.
+func (t *turns) outer(ctx context.Context) (*turn, error) {
+	within := OriginOf(ctx).Within
+	outer := t.running[within]
+	if outer == nil && within != "" {
+		return nil, ended(within)
+	}
+	return outer, nil
+}
+
+func ended(call string) error {
+	return &Error{Reason: Ended,
+		Detail: callID + "=" + shortened(call) + ": this plugin's call has ended, or runs on another server",
+		Next: "a plugin waits for its requests before its call ends; what it leaves behind, or asks of another server, runs without " +
+			callID}
+}
+
+// shortened returns the beginning of what may be any text.
+func shortened(id string) string {
+	if len(id) > 2*idBytes {
+		return id[:2*idBytes] + "…"
+	}
+	return id
 }
 
 // refuses returns the reason why a call must wait, or an error if it may never begin. The lock is held.
@@ -213,40 +244,56 @@ func (t *turns) hook(plugin, name, id string) *turn {
 func (t *turns) mayInstall(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, outer := range t.running[OriginOf(ctx).Within].path() {
+	within, err := t.outer(ctx)
+	for _, outer := range within.path() {
 		if outer.hook {
 			return &Error{Reason: Busy, Plugin: outer.plugin, Command: outer.command,
 				Detail: "a hook can't install or remove plugins: one is changed at a time",
 				Next:   "install what it needs before it"}
 		}
 	}
-	return nil
+	return err
 }
 
 // mayChange refuses to replace or remove a plugin from within one of its own calls, which would wait for itself.
 func (t *turns) mayChange(ctx context.Context, plugin string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, outer := range t.running[OriginOf(ctx).Within].path() {
+	within, err := t.outer(ctx)
+	for _, outer := range within.path() {
 		if outer.plugin == plugin {
 			return &Error{Reason: Busy, Plugin: plugin, Command: outer.command,
 				Detail: "it runs this very call, and can't be replaced or removed from within it",
 				Next:   "do it from a terminal"}
 		}
 	}
-	return nil
+	return err
 }
 
-// Dry reports whether a running call is part of a dry run, which must have no effect.
-func (r *Root) Dry(within string) bool {
+// Enter returns a context within a running call, with the context that the call was made with, and whether the call is
+// part of a dry run, which must have no effect. A call that has ended lends its rights to nobody: that is an error.
+func (r *Root) Enter(ctx context.Context, within string) (inside, asked context.Context, dry bool, err error) {
+	if r == nil { // a server without plugins
+		return ctx, nil, false, ended(within)
+	}
+	inside = From(ctx, Origin{Within: within})
 	r.turns.mu.Lock()
 	defer r.turns.mu.Unlock()
-	outer := r.turns.running[within]
-	return outer != nil && outer.dry
+	outer, err := r.turns.outer(inside)
+	switch {
+	case err != nil || outer == nil:
+		return ctx, ctx, false, err
+	case outer.asked == nil: // a hook's
+		return inside, context.Background(), outer.dry, nil
+	}
+	return inside, outer.asked, outer.dry, nil
 }
 
+// idBytes is the size of a call's id, which is in hexadecimal.
+const idBytes = 16
+
 func randomID() string {
-	random := make([]byte, 16)
+	random := make([]byte, idBytes)
 	_, _ = rand.Read(random) // never fails
 	return hex.EncodeToString(random)
 }

@@ -59,7 +59,33 @@ func TestCallsWithinACall(t *testing.T) {
 		turns.must(t, Origin{Caller: string(rune('a' + i/maxOfOne))}, "r")
 	}
 	turns.end(first)
-	turns.must(t, within, "q") // the outer call has ended: this is a top-level call, and there is a place
+	_, err = turns.take(From(t.Context(), within), "q", "go", false, time.Minute)
+	wantReason(t, err, Ended, "has ended")
+}
+
+// TestNothingIsWithinACallThatHasEnded: it would have the rights of an operator, and no bound.
+func TestNothingIsWithinACallThatHasEnded(t *testing.T) {
+	r := open(t, map[string]string{"p/bin/go*": script("")})
+	call := r.turns.must(t, Origin{}, "p")
+	if _, _, _, err := r.Enter(t.Context(), call.id); err != nil {
+		t.Errorf("while it runs: %v", err)
+	}
+	if inside, asked, _, err := r.Enter(t.Context(), ""); inside != t.Context() || asked != t.Context() || err != nil {
+		t.Errorf("within no call: %v", err)
+	}
+	r.turns.end(call)
+	within := From(t.Context(), Origin{Within: call.id})
+	_, _, _, entered := r.Enter(t.Context(), call.id)
+	_, removed := r.Remove(within, "p")
+	_, installed := r.Install(within, Request{Source: lay(t, t.TempDir(), simple("q", "1"))})
+	_, called := r.must(t, "p").Dispatch(within, "p", "go", nil, nil)
+	_, _, _, unknown := (*Root)(nil).Enter(t.Context(), strings.Repeat("x", 999))
+	for _, err := range []error{entered, removed, installed, called, unknown} {
+		wantReason(t, err, Ended, "has ended")
+	}
+	if len(unknown.Error()) > 200 {
+		t.Errorf("it repeats whatever it is given: %v", unknown)
+	}
 }
 
 // A caller gets at most a part of the places, and the error of a call that waits too long names the cause.
@@ -122,7 +148,7 @@ func TestRemoveWaitsForCalls(t *testing.T) {
 	}
 	wait.Go(func() {
 		_, err := p.Dispatch(t.Context(), "p", "go", nil, nil)
-		wantReason(t, err, NotFound, "it was removed")
+		wantReason(t, err, NotFound, "removed while")
 	})
 	select {
 	case err := <-removed:

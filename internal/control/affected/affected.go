@@ -8,6 +8,8 @@ import (
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/environment"
 	"tend.dev/tend/internal/core/env"
+	"tend.dev/tend/internal/core/source"
+	"tend.dev/tend/internal/core/volumes"
 	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
 )
@@ -21,7 +23,11 @@ func Owner(kind api.Kind, byNode func(records.Snapshot) []api.Ref) control.Input
 			if record.Kind == api.KindNode {
 				return byNode(s)
 			}
-			return append(append(around(s, record.Ref()), record.Ref()), certificates(s, kind, change)...)
+			out := append(append(around(s, record.Ref()), record.Ref()), certificates(s, kind, change)...)
+			if change.Deleted {
+				out = append(out, writersBeside(s, kind, record)...)
+			}
+			return out
 		case *api.WorkloadStatus, *api.JobStatus:
 			return around(s, refIn(change.Key, records.StatusPrefix))
 		case *api.Run:
@@ -63,7 +69,7 @@ func refIn(key, prefix string) api.Ref {
 func certificates(s records.Snapshot, kind api.Kind, change view.Change) []api.Ref {
 	before, _ := change.Old.(*api.Object)
 	after, _ := change.New.(*api.Object)
-	if environment.Withheld(before) == environment.Withheld(after) {
+	if source.CertificateOf(before) == source.CertificateOf(after) {
 		return nil
 	}
 	scope := cmp.Or(before, after).Scope // either bucket of it
@@ -75,6 +81,20 @@ func around(s records.Snapshot, ref api.Ref) []api.Ref {
 	out := s.Dependents(ref)
 	for _, object := range s.Referring(ref) {
 		out = append(out, object.Value.Ref())
+	}
+	return out
+}
+
+// writersBeside returns the objects that write to a volume of an object that is gone: their next release waited for it.
+func writersBeside(s records.Snapshot, kind api.Kind, gone *api.Object) (out []api.Ref) {
+	use := volumes.UseBy(gone.Ref(), gone.Spec)
+	if len(use.Alone()) == 0 {
+		return nil
+	}
+	for object := range s.Objects(kind) {
+		if use.Both(volumes.UseBy(object.Value.Ref(), object.Value.Spec)) != "" {
+			out = append(out, object.Value.Ref())
+		}
 	}
 	return out
 }

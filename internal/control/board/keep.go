@@ -33,3 +33,15 @@ func (b *Board) Places(snapshot records.Snapshot, object api.Object, need fit.Ne
 	})
 	return places
 }
+
+// MayRunOn reports whether the constraints of an object let its pods ever be on a node. One that nothing is known of
+// may be any.
+func (b *Board) MayRunOn(snapshot records.Snapshot, object api.Object, node string) (may bool) {
+	b.onNodes(snapshot)
+	rules := demandOf(nil, &object).Rules
+	b.at(snapshot, func(_ records.Snapshot, l *placement.Ledger) {
+		n, known := l.Node(node)
+		may = !known || placement.Allowed(n, fit.Need{}, rules)
+	})
+	return may
+}

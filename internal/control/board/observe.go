@@ -72,6 +72,16 @@ func (b *Board) node(snapshot records.Snapshot, status *api.NodeStatus) placemen
 	return out
 }
 
+// Unheard reports whether no server hears a node although its heartbeat lasts, and when one did last, if that is known.
+// The only node gets pods all the same, and never counts as unheard. alone is Hearing's.
+func Unheard(s records.Snapshot, node string, alone time.Time) (unheard bool, last time.Time) {
+	hearing, last := Hearing(s, node, alone)
+	if hearing != liveness.Unheard || !s.Alive(node) || len(s.Nodes()) < 2 {
+		return false, time.Time{}
+	}
+	return true, last
+}
+
 // Hearing returns whether a node that counts as alive is heard by a server, and when it was last if it isn't, as far as
 // that is known. alone is when this server was started if it is alone; zero among several, which say so themselves.
 func Hearing(s records.Snapshot, node string, alone time.Time) (h liveness.Hearing, last time.Time) {

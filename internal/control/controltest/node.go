@@ -175,7 +175,7 @@ func (n *Node) answer(txn *records.Txn, s records.Snapshot, r api.ImageRequest, 
 		State: api.ImagePresent, UpdatedAt: now}
 	if next.ImageID = n.Images[r.Image]; next.ImageID == "" {
 		next.State, next.Reason, next.Message = api.ImageFailed, "ImageNotFound",
-			"image "+r.Image+" is not in the registry"
+			"docker.io has no image "+r.Image
 	}
 	was := s.ImageStatus("n1", r.Owner).Value
 	moved := was != nil && (was.State == api.ImagePresent || n.looksAgain) &&

@@ -41,12 +41,45 @@ func passing(err error) bool {
 func unresolved(cause error) error {
 	if passing(cause) {
 		return &Error{Reason: api.ReasonUnresolvedReference, Cause: flat(cause),
-			Next: "nothing: this goes on by itself", Passing: true}
+			Next: "nothing to do: Tend goes on by itself", Passing: true}
 	}
 	return &Error{
 		Reason: api.ReasonUnresolvedReference, Cause: flat(cause),
-		Next: "apply what it points at, or correct the reference; it is tried again",
+		Next: nextOfReference(cause),
 	}
+}
+
+// fieldError is the error of the references in one field.
+type fieldError struct {
+	field string
+	cause error
+}
+
+func (e *fieldError) Error() string { return e.field + ": " + e.cause.Error() }
+
+// Unwrap returns a list, so that passing sees each of the causes.
+func (e *fieldError) Unwrap() []error { return []error{e.cause} }
+
+// absentError means that the target of a reference does not exist.
+type absentError struct {
+	text   string
+	target api.Ref
+}
+
+func (e *absentError) Error() string { return fmt.Sprintf("%s: there is no %s", e.text, e.target) }
+
+// nextOfReference returns the next step for the first reference that stands for nothing.
+func nextOfReference(cause error) string {
+	var at *fieldError
+	var absent *absentError
+	next := "correct the reference; Tend retries"
+	if errors.As(cause, &at) {
+		next = "correct " + at.field + "; Tend retries"
+	}
+	if errors.As(cause, &absent) {
+		next = fmt.Sprintf("apply %s, or %s", absent.target, next)
+	}
+	return next
 }
 
 // missingValuesError reports that ${config.…} in env names values that no bucket has. It maps each fault to the command
@@ -79,7 +112,7 @@ func unmerged(ref api.Ref, cause error) error {
 		return &Error{Reason: api.ReasonSecretKeyMissing, Cause: cause, Next: values.next()}
 	case errors.As(cause, &empty):
 		return &Error{Reason: api.ReasonEnvFromEmpty, Cause: cause,
-			Next: fmt.Sprintf("tend config set %s KEY=-, or leave env_from out", empty.Entries[0])}
+			Next: fmt.Sprintf("tend config set %s KEY=VALUE, or take it out of env_from", empty.Entries[0])}
 	case errors.As(cause, &missing):
 		return &Error{Reason: api.ReasonSecretKeyMissing, Cause: cause, Next: setSecret(ref, missing.Keys)}
 	}

@@ -17,22 +17,31 @@ import (
 func expand(s records.Snapshot, consumer api.Ref, declared api.Container) (api.Container, error) {
 	spaces := reference.Spaces{api.SpaceRef: facts(s, consumer)}
 	var faults []error
-	list := func(texts *[]string) {
+	fault := func(field string, err error) {
+		if err != nil {
+			faults = append(faults, &fieldError{field, err})
+		}
+	}
+	list := func(field string, texts *[]string) {
 		expanded, err := reference.ExpandAll(*texts, spaces)
 		*texts = expanded
-		faults = append(faults, err)
+		fault(field, err)
 	}
-	table := func(texts *map[string]string) {
-		expanded, err := reference.ExpandMap(*texts, spaces)
+	table := func(field string, texts *map[string]string) {
+		expanded := maps.Clone(*texts)
+		for _, key := range slices.Sorted(maps.Keys(expanded)) {
+			var err error
+			expanded[key], err = reference.Expand(expanded[key], spaces)
+			fault(field+"."+key, err)
+		}
 		*texts = expanded
-		faults = append(faults, err)
 	}
-	table(&declared.Env)
-	table(&declared.Labels)
-	list(&declared.Command)
-	list(&declared.Entrypoint)
-	list(&declared.ExtraHosts)
-	list(&declared.DockerOptions)
+	table("env", &declared.Env)
+	table("labels", &declared.Labels)
+	list("command", &declared.Command)
+	list("entrypoint", &declared.Entrypoint)
+	list("extra_hosts", &declared.ExtraHosts)
+	list("docker_options", &declared.DockerOptions)
 	return declared, errors.Join(faults...)
 }
 

@@ -22,7 +22,7 @@ func fact(s records.Snapshot, consumer api.Ref, r api.Reference) (string, error)
 	target, field := r.Target(consumer.Scope)
 	object := s.Object(target)
 	if !object.Exists() || object.Value.Metadata.Deleting() {
-		return "", fmt.Errorf("%s: there is no %s", r.Text, target)
+		return "", &absentError{r.Text, target}
 	}
 	spec, err := api.DecodeWorkload(target.Kind, object.Value.Spec)
 	if err != nil {

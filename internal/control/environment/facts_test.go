@@ -92,3 +92,32 @@ func TestReferring(t *testing.T) {
 		}
 	}
 }
+
+// TestAReferenceThatStandsForNothing: the error names the field, and the step that ends it for this cause.
+func TestAReferenceThatStandsForNothing(t *testing.T) {
+	l := newHarness(t)
+	server := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "api"}
+	l.put(server, api.DeploymentSpec{})
+	for name, tc := range map[string]struct {
+		declared   api.Container
+		text, next string
+	}{
+		"absent": {api.Container{Env: map[string]string{"A": "x", "B": "${ref.deployment.db.host}"}},
+			"env.B: ${ref.deployment.db.host}: there is no deployment/prod/db",
+			"apply deployment/prod/db, or correct env.B; Tend retries"},
+		"a fact it lacks": {api.Container{Command: []string{"${ref.deployment.api.port}"}},
+			"command: ${ref.deployment.api.port}: deployment/prod/api declares no ports", "correct command; Tend retries"},
+	} {
+		_, err := l.of(tc.declared)
+		var fault *Error
+		if !errors.As(err, &fault) || fault.Cause.Error() != tc.text || fault.Next != tc.next {
+			t.Errorf("%s: %v, want %s\nNext: %s", name, err, tc.text, tc.next)
+		}
+	}
+	_, err := l.of(api.Container{Env: map[string]string{
+		"A": "${ref.deployment.api.release}", "B": "${ref.deployment.db.host}${ref.deployment.api.release}"}})
+	var fault *Error
+	if !errors.As(err, &fault) || fault.Passing {
+		t.Errorf("a missing object passes by itself: %v", err)
+	}
+}

@@ -42,6 +42,46 @@ func (e *Environments) configured(s records.Snapshot, ref api.Ref, envFrom []str
 		nearest.Scope, nearest.Name, key)
 }
 
+// Confines reports whether one who isn't trusted decides a part of an address that an object declares: by a config
+// value, or by another object, that it refers to. A call of such an address is as confined as one of theirs.
+func Confines(s records.Snapshot, ref api.Ref, envFrom []string, address string) bool {
+	what, _ := Confining(s, ref, envFrom, address)
+	return what != ""
+}
+
+// Confining returns what makes Confines true of an address, and what an admin can do about it; empty if nothing does.
+func Confining(s records.Snapshot, ref api.Ref, envFrom []string, address string) (what, next string) {
+	for _, r := range reference.Find(address) {
+		if r.Check() != nil {
+			continue // it stands for nothing
+		}
+		switch r.Space {
+		case api.SpaceRef:
+			target, _ := r.Target(ref.Scope)
+			if object := s.Object(target); object.Exists() && object.Value.Confined() {
+				return target.String() + ", which no admin declared", "have an admin apply it"
+			}
+		case api.SpaceConfig:
+			buckets, key := env.OfReference(ref, envFrom, r)
+			for _, bucket := range slices.Backward(buckets) {
+				if _, found := s.Get(prefixOf(bucket) + key); !found {
+					continue
+				}
+				if _, marked := s.Get(records.ConfinedKey(prefixOf(bucket) + key)); marked {
+					at := bucket.Scope
+					if bucket.Name != "" {
+						at += "/" + bucket.Name
+					}
+					return "the config value " + key + " of " + at + ", which no admin set last",
+						"have an admin set it again: tend config set " + at + " " + key + "=…"
+				}
+				break
+			}
+		}
+	}
+	return "", ""
+}
+
 // prefixOf returns the store prefix of a bucket's values.
 func prefixOf(b env.Bucket) string {
 	if b.Name == "" {

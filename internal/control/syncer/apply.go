@@ -151,9 +151,7 @@ func refused(loaded *manifest.Result, f *fetched, err error) *source.Error {
 		}
 		switch verb.Reason {
 		case verbs.FieldOwned:
-			return source.NewFault(api.ReasonFieldOwned,
-				"leave the field out of the source or set it to the same value there; tend blame says who set it", "%s",
-				detail)
+			return source.NewFault(api.ReasonFieldOwned, verb.Next, "%s", detail)
 		case verbs.Invalid:
 			return source.NewFault(api.ReasonInvalidManifests, nextManifest, "%s", detail)
 		}

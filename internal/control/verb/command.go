@@ -28,8 +28,8 @@ type Command struct {
 	Says func(ref api.Ref, input, answer any) []Line
 }
 
-// Line names what was done to one thing.
-type Line struct{ Name, Text string }
+// Line names what was done to one thing. Next is the step that a user may take now; empty if there is none.
+type Line struct{ Name, Text, Next string }
 
 // Reads makes Command.Read of a typed function.
 func Reads[In any](read func(at string, rest []string, in *In) error) func(string, []string, any) error {
@@ -39,6 +39,6 @@ func Reads[In any](read func(at string, rest []string, in *In) error) func(strin
 // Says makes Command.Says of a typed function that says one thing of the object.
 func Says[In, Out any](say func(ref api.Ref, in In, out Out) string) func(api.Ref, any, any) []Line {
 	return func(ref api.Ref, input, answer any) []Line {
-		return []Line{{ref.String(), say(ref, *input.(*In), *answer.(*Out))}}
+		return []Line{{Name: ref.String(), Text: say(ref, *input.(*In), *answer.(*Out))}}
 	}
 }

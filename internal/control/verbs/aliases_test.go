@@ -17,13 +17,48 @@ func TestAnAliasIsNobodyElsesName(t *testing.T) {
 	called := func(name string, aliases ...string) api.Object {
 		return deployment("prod", name, fmt.Sprintf(`{"image":"a","aliases":["%s"]}`, strings.Join(aliases, `","`)))
 	}
+	hosted := func(name, hostname string) api.Object {
+		return deployment("prod", name, fmt.Sprintf(`{"image":"a","hostname":"%s"}`, hostname))
+	}
+	job := func(name, hostname string) api.Object {
+		return api.Object{Kind: api.KindJob, Scope: "prod", Name: name,
+			Spec: fmt.Appendf(nil, `{"image":"a","hostname":"%s"}`, hostname)}
+	}
 	for name, tc := range map[string]struct {
 		stored, applied []api.Object
 		want            string // empty: it is applied
 	}{
-		"its own name":     {nil, []api.Object{called("web", "web", "www")}, ""},
-		"free":             {[]api.Object{set("db", `{}`)}, []api.Object{called("web", "db-x", "my_db")}, ""},
-		"in another scope": {[]api.Object{deployment("other", "db", `{}`)}, []api.Object{called("web", "db")}, ""},
+		"a hostname": {[]api.Object{set("db", `{}`)}, []api.Object{hosted("web", "db.prod")},
+			"hostname: the name db.prod is that of statefulset/prod/db"},
+		"a hostname in a zone": {[]api.Object{set("db", `{}`)}, []api.Object{hosted("web", "DB-1.prod.tend")},
+			"hostname: the name db-1.prod is that of ordinal 1 of statefulset/prod/db"},
+		"a job's hostname": {[]api.Object{set("db", `{}`)}, []api.Object{job("task", "db.prod")},
+			"hostname: the name db.prod is that of statefulset/prod/db"},
+		"its own hostname":         {nil, []api.Object{hosted("web", "web.prod"), job("task", "task.prod")}, ""},
+		"a hostname elsewhere":     {[]api.Object{set("db", `{}`)}, []api.Object{hosted("web", "db.example")}, ""},
+		"the alias of a hostname":  {[]api.Object{hosted("db", "x.prod")}, []api.Object{called("web", "x")}, "db (its hostname)"},
+		"the hostname of an alias": {[]api.Object{called("db", "x")}, []api.Object{job("task", "x.prod")}, "db (its alias)"},
+		"a workload called like a hostname": {[]api.Object{job("task", "db.prod")}, []api.Object{set("db", `{}`)},
+			"name: the name db.prod is the hostname of job/prod/task"},
+		"a workload called like an ordinal": {[]api.Object{set("db", `{}`)}, []api.Object{deployment("prod", "db-1", `{}`)},
+			"name: the name db-1.prod is that of ordinal 1 of statefulset/prod/db"},
+		"an ordinal called like a workload": {[]api.Object{deployment("prod", "db-1", `{}`)}, []api.Object{set("db", `{}`)},
+			"name: the name db-1.prod of its ordinal 1 is that of deployment/prod/db-1"},
+		"both called so in one apply": {nil, []api.Object{deployment("prod", "db-1", `{}`), set("db", `{}`)},
+			"the name db-1.prod is that of ordinal 1 of statefulset/prod/db"},
+		"called like an ordinal elsewhere": {[]api.Object{set("db", `{}`)}, []api.Object{deployment("other", "db-1", `{}`)}, ""},
+		"no number of an ordinal": {[]api.Object{set("db", `{}`)}, []api.Object{deployment("prod", "db-02", `{}`),
+			deployment("prod", "db-10000", `{}`), called("web", "db-007", "db-2026-11")}, ""},
+		"beside what no scale can make": {[]api.Object{deployment("prod", "db-02", `{}`), deployment("prod", "db-20261", `{}`)},
+			[]api.Object{set("db", `{}`)}, ""},
+		"the last number of an ordinal": {[]api.Object{set("db", `{}`)}, []api.Object{deployment("prod", "db-9999", `{}`)},
+			"ordinal 9999 of statefulset/prod/db"},
+		"called like no ordinal":       {[]api.Object{deployment("prod", "db", `{}`)}, []api.Object{set("db-1", `{}`)}, ""},
+		"a job called like an ordinal": {[]api.Object{set("db", `{}`)}, []api.Object{job("db-1", "")}, ""},
+		"a job called like an alias":   {[]api.Object{called("web", "task")}, []api.Object{job("task", "")}, ""},
+		"its own name":                 {nil, []api.Object{called("web", "web", "www")}, ""},
+		"free":                         {[]api.Object{set("db", `{}`)}, []api.Object{called("web", "db-x", "my_db")}, ""},
+		"in another scope":             {[]api.Object{deployment("other", "db", `{}`)}, []api.Object{called("web", "db")}, ""},
 		"a workload": {[]api.Object{set("db", `{}`)}, []api.Object{called("web", "x", "db")},
 			"aliases[1]: the name db.prod is that of statefulset/prod/db"},
 		"an ordinal": {[]api.Object{set("db", `{}`)}, []api.Object{called("web", "db-7")},

@@ -86,7 +86,7 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 			return api.ApplyResult{}, err
 		}
 		decided.result.DryRun = true
-		return decided.result, nil
+		return shown(decided.result, opts.rights), nil
 	}
 	decided, revision, err := decideThrough(opts.asks(ctx, "apply"), s, opts.Through, prepare)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 		}
 	}
 	s.note(ctx, "apply", opts.Actor, revision, decided.written()...)
-	return result, nil
+	return shown(result, opts.rights), nil
 }
 
 // checkConfined decides an apply whose rights are limited before nodes are asked about it: none is if it is refused.

@@ -72,7 +72,7 @@ func (s *Service) prepareApply(
 	if err := opts.checkSync(snap, decided.txn); err != nil {
 		return nil, err
 	}
-	found, claimed := faultsOf(objects), claims{}
+	found, claimed := faultsOf(objects, opts.rights), claims{}
 	for _, object := range objects {
 		stored := snap.Object(object.Ref())
 		if stored.Exists() && stored.Value.Metadata.Deleting() {
@@ -103,26 +103,35 @@ func (s *Service) prepareApply(
 	decided.stampHosts(snap, pruned, now)
 	decided.stampAssets(snap, m, pruned, found)
 	s.refuseFiles(decided, opts.rights, snap, found)
+	s.refuseWithheld(decided, opts.rights, snap, found)
 	decided.stampBuilds(snap, opts, now, found)
 	if err := decided.retry(snap, opts, now); err != nil {
 		return nil, err
 	}
-	s.warn(decided, snap, pruned, opts.DryRun)
+	decided.markTaken(snap, opts)
+	s.warn(decided, snap, pruned, opts)
 	decided.put(now, opts.Actor)
 	decided.answer(snap, m.images, now)
-	checkRegistries(snap, decided.next, pruned, found)
-	checkTaken(snap, decided.next, pruned, m, found)
-	checkVolumeNames(snap, decided.next, pruned, opts.rights, found)
-	checkAliases(snap, decided.next, pruned, found)
-	checkDependencies(snap, decided.next, pruned, found)
-	checkExtended(snap, decided.next, found)
-	checkRoutes(snap, decided.next, pruned, found)
+	decided.checkTogether(snap, pruned, m, opts, found)
 	if err := found.err(found.headline("the manifest")); err != nil {
 		return nil, err
 	}
 	decided.remove(pruned, now)
 	decided.record(opts, now)
 	return decided, nil
+}
+
+// checkTogether finds what clashes among the objects of the apply, and with those that stay.
+func (d *applyDecision) checkTogether(
+	snap records.Snapshot, pruned []records.Read[api.Object], m material, opts ApplyOptions, found *faults,
+) {
+	checkRegistries(snap, d.next, pruned, found)
+	checkTaken(snap, d.next, pruned, m, found)
+	checkOwnNames(snap, d.next, pruned, opts.rights, found)
+	checkAliases(snap, d.next, pruned, found)
+	checkDependencies(snap, d.next, pruned, found)
+	checkExtended(snap, d.next, found)
+	checkRoutes(snap, d.next, pruned, found)
 }
 
 // place returns what becomes of one object, as far as that is its manager's to say.
@@ -151,7 +160,8 @@ func (s *Service) place(
 	case !opts.confined():
 		s.give(snap, stored.Value, &next)
 	default: // what a user, or an admin, added to it must not run another program
-		refused = refusalsOf(s.rightsOver(opts.rights, snap, s.hadBy(snap, stored.Value, object, next, opts)), next)
+		refused = s.refusalsOfChange(opts.rights, snap, stored.Value,
+			s.hadBy(snap, stored.Value, object, next, opts), next)
 	}
 	if len(refused) > 0 && opts.rights.Person == "" {
 		return placed{}, refused[0].fault
@@ -221,12 +231,14 @@ func stampsAfter(old api.Object, changes []api.FieldChange, opts ApplyOptions, n
 	return stamps
 }
 
-// sameButSet reports whether at most the name of the object's sources differs: a note of Tend's for --prune, which does
+// sameButSet reports whether at most the names of the object's sources differ: a note of Tend's for --prune, which does
 // not count as a change.
 func sameButSet(stored, next api.Object) bool {
 	stored.Metadata.Stamps, next.Metadata.Stamps = maps.Clone(stored.Metadata.Stamps), maps.Clone(next.Metadata.Stamps)
-	delete(stored.Metadata.Stamps, api.StampApplySet)
-	delete(next.Metadata.Stamps, api.StampApplySet)
+	for _, stamps := range []map[string]string{stored.Metadata.Stamps, next.Metadata.Stamps} {
+		delete(stamps, api.StampApplySet)
+		delete(stamps, api.StampFormerSet)
+	}
 	return sameObject(stored, next)
 }
 

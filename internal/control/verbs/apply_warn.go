@@ -17,18 +17,23 @@ import (
 )
 
 // warn adds what a person should know of each object, though nothing is refused for it.
-func (s *Service) warn(d *applyDecision, snap records.Snapshot, pruned []records.Read[api.Object], dryRun bool) {
+func (s *Service) warn(
+	d *applyDecision, snap records.Snapshot, pruned []records.Read[api.Object], opts ApplyOptions,
+) {
 	for i := range d.placed {
 		d.placed[i].warnOfHooks(snap)
 		d.placed[i].warnOfPorts()
 		d.placed[i].warnOfReplicas()
+		d.placed[i].warnOfMoved()
 		d.placed[i].warnOfZone()
 		d.placed[i].warnOfLab(snap)
 	}
 	world := worldOf(snap, d.merged(), pruned)
 	warnOfReferences(world, d.placed)
+	d.warnOfRenamed(snap, pruned)
+	warnOfWriters(snap, d.placed, pruned, opts.rights)
 	for i := range d.placed {
-		if dryRun { // an apply waits, and ends with what is wrong
+		if opts.DryRun { // an apply waits, and ends with what is wrong
 			if d.placed[i].sayUnmet(snap) {
 				continue // its condition says what a warning would
 			}
@@ -94,7 +99,7 @@ func (p *placed) warnOfPorts() {
 	}
 }
 
-// warnOfReplicas warns of replicas that write to one volume, as scale does.
+// warnOfReplicas warns of replicas that write to one volume, as scale does, and of a scale to 0 that the apply keeps.
 func (p *placed) warnOfReplicas() {
 	if !p.next.Kind.HasSlots() {
 		return
@@ -105,6 +110,10 @@ func (p *placed) warnOfReplicas() {
 	}
 	if warning := volumes.Several(spec, spec.MostReplicas()); warning != "" {
 		p.result.Warnings = append(p.result.Warnings, warning)
+	}
+	if p.next.Metadata.Stamps[api.StampScaled] == noReplicas && spec.ReplicaCount() == 0 {
+		p.result.Warnings = append(p.result.Warnings, fmt.Sprintf("it stays scaled to 0, since the manifest names no "+
+			"replicas; to run one: tend scale %s/%s 1", p.next.Scope, p.next.Name))
 	}
 }
 

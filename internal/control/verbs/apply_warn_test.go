@@ -54,18 +54,19 @@ func TestPortsOnTheHostsNetwork(t *testing.T) {
 // TestReplicasOnOneVolume: apply and scale warn alike of replicas that write to one volume.
 func TestReplicasOnOneVolume(t *testing.T) {
 	w := newWorld(t)
-	const want = "volumes: 2 replicas write to the volume data at once"
-	applied := w.mustApply(deployment("prod", "two", `{"image":"a","replicas":2,"volumes":["data:/data"]}`),
-		deployment("prod", "one", `{"image":"a","volumes":["data:/data"]}`),
-		deployment("prod", "grows", `{"image":"a","volumes":["data:/data"],"autoscale":{"min":1,"max":2,"cpu_target":50}}`))
+	want := func(name string) string { return "volumes: 2 replicas write to the volume data-" + name + " at once" }
+	applied := w.mustApply(deployment("prod", "two", `{"image":"a","replicas":2,"volumes":["data-two:/data"]}`),
+		deployment("prod", "one", `{"image":"a","volumes":["data-one:/data"]}`),
+		deployment("prod", "grows", `{"image":"a","volumes":["data-grows:/data"],"autoscale":{"min":1,"max":2,"cpu_target":50}}`))
 	for i, warned := range []bool{true, false, true} {
-		if got := applied.Objects[i].Warnings; (len(got) == 1 && strings.HasPrefix(got[0], want)) != warned {
+		if got := applied.Objects[i].Warnings; (len(got) == 1 &&
+			strings.HasPrefix(got[0], want(applied.Objects[i].Name))) != warned {
 			t.Errorf("%s: %q", applied.Objects[i].Ref, got)
 		}
 	}
 	target := Target{Kind: api.KindDeployment, Scope: "prod", Name: "one"}
 	scaled, err := w.service.Scale(t.Context(), target, 2, FieldManager{Actor: "test"})
-	if err != nil || len(scaled.Warnings) != 1 || !strings.HasPrefix(scaled.Warnings[0], want) {
+	if err != nil || len(scaled.Warnings) != 1 || !strings.HasPrefix(scaled.Warnings[0], want("one")) {
 		t.Errorf("scaled to 2: %q, %v", scaled.Warnings, err)
 	}
 	if scaled, err = w.service.Scale(t.Context(), target, 1, FieldManager{Actor: "test"}); err != nil ||

@@ -130,15 +130,12 @@ func waitingFor(snap records.Snapshot, object api.Object, deny bool) (*api.Deliv
 	if status == nil {
 		status = &api.DeliveredStatus{}
 	}
-	for _, c := range status.Conditions { // the phase is also that of a delivery that failed
-		switch {
-		case c.Status != api.ConditionTrue:
-		case c.Type == api.OperationSucceeded, c.Type == api.DeliveredFailed, c.Type == api.OperationCancelled:
-			return nil, invalid("to do it again, apply an operation of another name", "%s has ended: %s", object.Ref(),
-				c.Type)
-		case c.Type == api.OperationRunning && !deny:
-			return nil, invalid("tend describe op "+object.Scope+"/"+object.Name, "%s runs already", object.Ref())
-		}
+	running := api.FindCondition(status.Conditions, api.OperationRunning)
+	switch ended := clusterjob.Ended(status.Conditions); { // the phase is also that of a delivery that failed
+	case ended != "":
+		return nil, invalid("to do it again, apply an operation of another name", "%s has ended: %s", object.Ref(), ended)
+	case !deny && running != nil && running.Status == api.ConditionTrue:
+		return nil, invalid("tend describe op "+object.Scope+"/"+object.Name, "%s runs already", object.Ref())
 	}
 	if !deny && (status.Delivery == nil || status.Delivery.Resource == nil || status.Delivery.Resource.UID == "") {
 		return nil, invalid("wait until its cluster has it (tend get op), then approve it",

@@ -13,11 +13,13 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// delivered puts an operation into its cluster, as its operator reports it: with one condition that is true.
-func (w *world) delivered(object api.Object, condition string) {
+// delivered puts an operation into its cluster, as its operator reports it: with conditions that are true.
+func (w *world) delivered(object api.Object, conditions ...string) {
 	w.t.Helper()
-	status := api.DeliveredStatus{Conditions: []api.Condition{{Type: condition, Status: api.ConditionTrue}},
-		Delivery: &api.DeliveryStatus{Resource: &api.ClusterResource{UID: "uid-1"}}}
+	status := api.DeliveredStatus{Delivery: &api.DeliveryStatus{Resource: &api.ClusterResource{UID: "uid-1"}}}
+	for _, condition := range conditions {
+		status.Conditions = append(status.Conditions, api.Condition{Type: condition, Status: api.ConditionTrue})
+	}
 	w.put(records.StatusKey(object.Ref()), status)
 }
 
@@ -177,5 +179,24 @@ func TestDeny(t *testing.T) {
 	}
 	if !json.Valid(object.Spec) || strings.Contains(string(object.Spec), "claim") {
 		t.Errorf("the spec is %s", object.Spec)
+	}
+}
+
+// TestDenyAReplication: one with a schedule has succeeded before, and is still ended while it runs.
+func TestDenyAReplication(t *testing.T) {
+	w := newWorld(t)
+	w.mustApply(clusterObject("east"), instanceOf("east", "cloud"), backup("velero", "1h"))
+	w.delivered(backup("", ""), api.OperationSucceeded, api.OperationRunning)
+	_, err := w.approves(Approval{})
+	if refused := wantReason(t, err, Invalid); !strings.Contains(refused.Detail, "runs already") {
+		t.Error(refused.Detail)
+	}
+	if result, err := w.approves(Approval{Deny: true}); err != nil || !result.Changed {
+		t.Error(result, err)
+	}
+	w.delivered(backup("", ""), api.OperationSucceeded, api.OperationCancelled)
+	_, err = w.approves(Approval{Deny: true})
+	if refused := wantReason(t, err, Invalid); !strings.Contains(refused.Detail, "has ended: Cancelled") {
+		t.Error(refused.Detail)
 	}
 }

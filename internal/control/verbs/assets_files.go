@@ -8,6 +8,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/reference"
+	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -144,16 +145,16 @@ func lost(object api.Object, before, after files) []use {
 }
 
 // checkUnused refuses the deletion of an asset while a consumer uses a file of it.
-func checkUnused(snap records.Snapshot, asset api.Ref) error {
+func checkUnused(snap records.Snapshot, asset api.Ref, rights source.Rights) error {
 	if asset.Kind != api.KindAsset {
 		return nil
 	}
 	before, after := filesIn(snap, nil), filesIn(snap, map[api.Ref]bool{asset: true})
-	found := &faults{}
+	found := faultsOf(nil, rights)
 	for object := range consumers(snap) {
 		for _, u := range lost(*object.Value, before, after) {
 			_, file := u.owner(object.Value.Scope, before)
-			found.add(InUse, asset, "files."+file, nextInUse, "%s uses it (%s)", object.Value.Ref(), u.field)
+			found.add(InUse, asset, "files."+file, nextInUse, "%s uses it (%s)", found.named(object.Value.Ref()), u.field)
 		}
 	}
 	return found.err(asset.String() + " is in use; nothing was deleted")

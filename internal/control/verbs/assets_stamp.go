@@ -152,7 +152,7 @@ func (d *applyDecision) restamp(snap records.Snapshot, there files, without map[
 		}
 		for _, u := range lost(*object.Value, before, there) {
 			asset, file := u.owner(object.Value.Scope, before)
-			found.add(InUse, asset, "files."+file, nextInUse, "%s uses it (%s)", object.Value.Ref(), u.field)
+			found.add(InUse, asset, "files."+file, nextInUse, "%s uses it (%s)", found.named(object.Value.Ref()), u.field)
 		}
 		p := placed{stored: object, next: *object.Value, result: api.ObjectResult{Ref: object.Value.Ref(),
 			Generation: object.Value.Metadata.Generation, Revision: object.Modified}}

@@ -8,6 +8,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pattern"
 	"tend.dev/tend/internal/core/env"
+	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -49,6 +50,8 @@ type ConfigChange struct {
 	// Quiet doesn't restart running pods: they get the values with their workload's next release or restart.
 	Quiet bool
 	Actor string
+
+	rights source.Rights // of the one who asks
 }
 
 // SetConfig stores values, encrypted, and removes keys. Removing a key that doesn't exist is an error, because it is
@@ -69,14 +72,19 @@ func (s *Service) SetConfig(ctx context.Context, bucket Bucket, change ConfigCha
 	if err != nil {
 		return api.ConfigResult{}, err
 	}
+	change.rights = RightsOf(ctx)
 	decided, revision, err := decide(FieldManager{Actor: change.Actor}.asks(ctx, "config"), s,
 		func(snap records.Snapshot) (*configDecision, error) {
 			d, err := s.prepareConfig(snap, bucket, change, sealed)
+			if err == nil {
+				d.mark(snap, bucket, change, change.rights.Trusted)
+				d.unread(snap, bucket, change.Unset, change.rights)
+			}
 			if err == nil && !d.txn.Empty() {
-				err = s.refuseConfig(RightsOf(ctx), snap, bucket)
+				err = s.refuseConfig(change.rights, snap, bucket)
 			}
 			if err == nil && len(d.result.Created) > 0 && len(d.result.Affected) == 0 {
-				d.result.Notes = absentNotes(snap, bucket, RightsOf(ctx))
+				d.result.Notes = absentNotes(snap, bucket, change.rights)
 			}
 			return d, err
 		})
@@ -85,6 +93,9 @@ func (s *Service) SetConfig(ctx context.Context, bucket Bucket, change ConfigCha
 	}
 	result := decided.result
 	result.Revision = revision
+	for i := range result.Notes {
+		result.Notes[i] += undo(bucket, result.Created)
+	}
 	if revision != 0 { // the log has keys, never values
 		s.opts.Logger.Info("config stored", "actor", change.Actor, "revision", revision, "scope",
 			bucket.Scope, "name", bucket.Name,
@@ -92,6 +103,7 @@ func (s *Service) SetConfig(ctx context.Context, bucket Bucket, change ConfigCha
 			"affected",
 			len(result.Affected))
 	}
+	result.Affected = seenOf(change.rights, result.Affected, refItself)
 	return result, nil
 }
 
@@ -152,6 +164,22 @@ func (s *Service) prepareConfig(
 		s.updateConsumers(d, snap, effect, change)
 	}
 	return d, nil
+}
+
+// mark records which values of a change no admin has set last, so that what is called at such an address is confined. A
+// value that a deployer sets as it is stays an admin's; one that an admin sets as it is becomes one.
+func (d *configDecision) mark(snap records.Snapshot, bucket Bucket, change ConfigChange, trusted bool) {
+	for _, key := range slices.Concat(slices.Sorted(maps.Keys(change.Set)), change.Unset) {
+		value, _ := snap.Get(bucket.prefix() + key)
+		marked, there := snap.Get(records.ConfinedKey(bucket.prefix() + key))
+		_, set := change.Set[key]
+		switch {
+		case there && (trusted || !set):
+			d.txn.If(bucket.prefix()+key, value.Modified).Delete(marked.Key)
+		case !there && !trusted && set && !slices.Contains(d.result.Unchanged, key):
+			d.txn.Put(records.ConfinedKey(bucket.prefix()+key), "true")
+		}
+	}
 }
 
 // holds reports whether a stored value is this one. A value that can't be decrypted is set again.

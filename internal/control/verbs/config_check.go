@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"slices"
+	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/source"
@@ -73,9 +74,19 @@ func absentNotes(snap records.Snapshot, bucket Bucket, rights source.Rights) []s
 		}
 	}
 	if near != "" {
-		text += " (did you mean " + near + "?)"
+		text += " (" + suggest.Ask(near) + ")"
 	}
 	return []string{text + "; stored all the same"}
+}
+
+// undo returns the command that takes new values of a bucket back; empty if it would be too long.
+func undo(bucket Bucket, keys []string) string {
+	const few = 5
+	if len(keys) > few {
+		return ""
+	}
+	return "; to take it back: tend config unset " + strings.TrimPrefix(bucket.String(), "scope ") + " " +
+		strings.Join(keys, " ")
 }
 
 // nameMeant returns the address of the one object with containers that has the very name that was given as a scope;

@@ -21,7 +21,9 @@ func (s *Service) updateConsumers(d *configDecision, snap records.Snapshot, chan
 			if object.Value.Metadata.Deleting() || !env.ReadBy(*object.Value, change.Bucket) {
 				continue
 			}
-			d.overruled(*object.Value, change)
+			if !unseen(object.Value.Ref(), by.rights) {
+				d.overruled(*object.Value, change)
+			}
 			before, after := s.envHash(snap, *object.Value, env.Change{}), s.envHash(snap, *object.Value, change)
 			if before != after || before == "" {
 				s.record(d, snap, object, before, after, by)

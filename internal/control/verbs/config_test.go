@@ -119,7 +119,7 @@ func TestConfigSortsKeys(t *testing.T) {
 	if diff := cmp.Diff(api.ConfigResult{
 		Scope: "prod", Name: "web", Keys: []string{"A", "B", "D"}, Revision: got.Revision,
 		Created: []string{"D"}, Changed: []string{"B"}, Unchanged: []string{"A"}, Removed: []string{"C"},
-		Notes: []string{"there is no prod/web yet; stored all the same"},
+		Notes: []string{"there is no prod/web yet; stored all the same; to take it back: tend config unset prod/web D"},
 	}, got); diff != "" {
 		t.Error(diff)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
+	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/core/volumes"
 	"tend.dev/tend/internal/store/records"
 )
@@ -33,6 +34,7 @@ type DeleteOptions struct {
 	// does so with every object that names it.
 	Orphan bool
 	Actor  string
+	rights source.Rights
 	// Through takes the commit; see FieldManager.
 	Through records.Committer
 }
@@ -44,6 +46,7 @@ func (s *Service) Delete(ctx context.Context, target Target, actor string) (api.
 
 // DeleteWith is Delete with options.
 func (s *Service) DeleteWith(ctx context.Context, target Target, opts DeleteOptions) (api.DeleteResult, error) {
+	opts.rights = RightsOf(ctx)
 	prepare := func(snap records.Snapshot) (*deleteDecision, error) {
 		decided, err := prepareDelete(snap, target, opts, s.opts.Now())
 		if err == nil && decided.result.Object.Kind == api.KindSync {
@@ -77,6 +80,9 @@ func prepareDelete(snap records.Snapshot, target Target, opts DeleteOptions, now
 	if err != nil {
 		return nil, err
 	}
+	if err := refuseRemoval(opts.rights, *object.Value); err != nil {
+		return nil, err
+	}
 	decided := &deleteDecision{txn: records.NewTxn("delete"), result: api.DeleteResult{
 		Object: object.Value.Ref(), DeletedAt: now, Revision: object.Modified,
 	}}
@@ -87,10 +93,11 @@ func prepareDelete(snap records.Snapshot, target Target, opts DeleteOptions, now
 		}
 		return decided, decided.prune(snap, *object.Value, opts)
 	}
-	if err := checkUnused(snap, object.Value.Ref()); err != nil {
+	if err := checkUnused(snap, object.Value.Ref(), opts.rights); err != nil {
 		return nil, err
 	}
-	decided.result.Dependents = dependents(snap, object.Value.Ref())
+	decided.result.Dependents = slices.DeleteFunc(dependents(snap, object.Value.Ref()),
+		func(d api.Dependent) bool { return !opts.rights.Sees(d.Ref.Scope) })
 	decided.result.Volumes = keptVolumes(snap, *object.Value)
 	if opts.Volumes {
 		object = decided.removeVolumes(snap, object)
@@ -159,14 +166,22 @@ func (d *deleteDecision) prune(snap records.Snapshot, object api.Object, opts De
 				env.ReadBy(*other.Value, env.Bucket(bucket)) {
 				return &Error{Reason: InUse, Detail: fmt.Sprintf(
 					"%s reads the config of %s (env_from); nothing was deleted",
-					other.Value.Ref(), bucket),
+					faultsOf(nil, opts.rights).named(other.Value.Ref()), bucket),
 					Next: "delete without pruning, or change what reads it first"}
 			}
 		}
 	}
 	for record := range snap.Prefix(bucket.prefix()) {
 		d.txn.If(record.Key, record.Modified).Delete(record.Key)
+		if marked, there := snap.Get(records.ConfinedKey(record.Key)); there {
+			d.txn.Delete(marked.Key)
+		}
 		d.result.RemovedConfig = append(d.result.RemovedConfig, strings.TrimPrefix(record.Key, bucket.prefix()))
+	}
+	for _, reader := range configReaders(snap, env.Bucket(bucket), d.result.RemovedConfig) {
+		if reader.Ref != ref && opts.rights.Sees(reader.Ref.Scope) {
+			d.result.Dependents = append(d.result.Dependents, reader)
+		}
 	}
 	return nil
 }

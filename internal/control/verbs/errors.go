@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/source"
 )
 
 // Reason says in one word why a verb was refused.
@@ -79,13 +80,15 @@ type faults struct {
 	kinds [kindsOfFault]int
 	// applied are the objects of the apply, which may be in each other's way.
 	applied map[api.Ref]bool
+	// rights are those of who asks; nil for all. Refusals name no object of a scope that is not theirs to see.
+	rights *source.Rights
 	// errors are the first mostFaults.
 	errors []api.FieldError
 }
 
-// faultsOf returns an empty collection for an apply of objects.
-func faultsOf(objects []api.Object) *faults {
-	f := &faults{applied: map[api.Ref]bool{}}
+// faultsOf returns an empty collection for an apply of objects, of one with rights.
+func faultsOf(objects []api.Object, rights source.Rights) *faults {
+	f := &faults{applied: map[api.Ref]bool{}, rights: &rights}
 	for _, object := range objects {
 		f.applied[object.Ref()] = true
 	}
@@ -97,10 +100,14 @@ func (f *faults) add(reason Reason, ref api.Ref, field, next, format string, arg
 		f.reason, f.next = reason, next
 	}
 	f.kinds[kindOf(reason)]++
-	if f.count++; f.count <= mostFaults {
-		f.errors = append(f.errors, api.FieldError{Object: ref.String(), Field: field,
-			Detail: fmt.Sprintf(format, args...)})
+	if f.count++; f.count > mostFaults {
+		return
 	}
+	fault := api.FieldError{Object: f.named(ref), Field: field, Detail: fmt.Sprintf(format, args...)}
+	if !f.sees(ref) { // it uses what is applied
+		fault.Field, fault.Detail = "", "it can't be written as it is declared: ask an admin"
+	}
+	f.errors = append(f.errors, fault)
 }
 
 // clash adds a refusal because of what owner has.
@@ -111,6 +118,25 @@ func (f *faults) clash(reason Reason, owner, ref api.Ref, field, next, format st
 		f.kinds = before
 		f.kinds[amongApplied]++
 	}
+}
+
+func (f *faults) sees(ref api.Ref) bool {
+	return f.rights == nil || f.applied[ref] || f.rights.Sees(ref.Scope)
+}
+
+// named returns what a refusal calls an object that is in the way.
+func (f *faults) named(ref api.Ref) string {
+	article, where := "a ", " of another scope"
+	if strings.ContainsRune("aeiou", rune(ref.Kind[0])) {
+		article = "an "
+	}
+	switch {
+	case f.sees(ref):
+		return ref.String()
+	case ref.Scope == api.Unscoped:
+		where = " without a scope"
+	}
+	return article + string(ref.Kind) + where
 }
 
 func (f *faults) err(detail string) error {

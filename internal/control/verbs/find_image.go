@@ -40,15 +40,15 @@ func (s *Service) findImages(ctx context.Context, objects []api.Object, opts App
 	var mu sync.Mutex
 	var wait recovery.Group
 	for _, request := range requests[:min(maxFinds, len(requests))] {
+		select { // in the order of the objects
+		case turns <- struct{}{}:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
 		wait.Go(func() {
-			select {
-			case turns <- struct{}{}:
-				defer func() { <-turns }()
-			case <-ctx.Done():
-			}
-			if ctx.Err() != nil {
-				return
-			}
+			defer func() { <-turns }()
 			if answer, member, ok := s.opts.FindImage(ctx, request, opts.Force); ok {
 				mu.Lock()
 				defer mu.Unlock()

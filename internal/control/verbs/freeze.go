@@ -37,7 +37,7 @@ func (s *Service) mark(
 
 func prepareFreeze(snap records.Snapshot, target Target, slots []string, actor string, now time.Time,
 ) (*Decision[api.StopResult], error) {
-	object, err := target.findSlotted(snap, "stopped", api.Kind.HasContainers)
+	object, err := target.findSlotted(snap, "stopped", "tend stop %s", api.Kind.HasContainers)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func prepareFreeze(snap records.Snapshot, target Target, slots []string, actor s
 }
 
 func prepareThaw(snap records.Snapshot, target Target, slots []string) (*Decision[api.StopResult], error) {
-	object, err := target.findSlotted(snap, "started", api.Kind.HasSlots)
+	object, err := target.findSlotted(snap, "started", startCommand, api.Kind.HasSlots)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"maps"
+	"slices"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
@@ -134,4 +135,47 @@ func (s *Service) refuseFiles(d *applyDecision, rights source.Rights, snap recor
 				"a file that it uses changes, and it reaches the host")
 		}
 	}
+}
+
+// refuseWithheld adds the ingresses by which an apply would take variables from stored objects, though who applies may
+// not decide what runs there: an ingress withholds the keys of its certificate, as `tend config unset` would.
+func (s *Service) refuseWithheld(d *applyDecision, rights source.Rights, snap records.Snapshot, found *faults) {
+	for _, p := range d.placed {
+		before, after := source.CertificateOf(p.stored.Value), source.CertificateOf(&p.next)
+		if rights.Trusted || before == after {
+			continue
+		}
+		for _, kind := range api.KindsThat(api.Kind.HasContainers) {
+			for object := range snap.Objects(kind) {
+				kept := before.WithheldFrom(*object.Value)
+				for _, key := range after.WithheldFrom(*object.Value) {
+					if slices.Contains(kept, key) || !readsKey(snap, *object.Value, p.next.Ref(), key) {
+						continue
+					}
+					if fault := s.refuseReached(rights, snap, *object.Value); fault != nil {
+						whose := object.Value.Ref().String() + ": " + fault.Message
+						if !rights.Sees(object.Value.Scope) {
+							whose = "an object of another scope, which reaches the host"
+						}
+						found.add(Forbidden, p.next.Ref(), "tls", "name keys that only the ingress uses, or ask an admin to apply it",
+							"it would withhold %s from %s", key, whose)
+						break
+					}
+				}
+			}
+		}
+	}
+}
+
+// readsKey reports whether an object has a variable of a key in the buckets of an ingress: that of its own name, or of
+// its scope.
+func readsKey(snap records.Snapshot, object api.Object, ingress api.Ref, key string) bool {
+	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
+	for _, bucket := range []Bucket{{Scope: ingress.Scope}, {Scope: ingress.Scope, Name: ingress.Name}} {
+		_, there := snap.Get(bucket.prefix() + key)
+		if there && (err != nil || env.Reads(object.Ref(), spec.EnvFrom, env.Bucket(bucket))) {
+			return true
+		}
+	}
+	return false
 }

@@ -12,9 +12,10 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// What verbs of a deployer decide: nothing, what runs in pods that are and will be, or in those that will be declared.
+// What verbs of a deployer decide: nothing, what runs in pods that are and will be, or in those that will be declared;
+// or that the object goes, and what it keeps with it.
 const (
-	nothing, runs, declares = 0, 1, 2
+	nothing, runs, declares, removes = 0, 1, 2, 3
 )
 
 // reaching are the verbs of a deployer that reach the pods of deployment/prod/agent, and what they decide.
@@ -44,6 +45,25 @@ var reaching = map[string]struct {
 	}},
 	"a file before one of no scope": {runs, applies(asset("prod", "ca", map[string]string{"pem": "mine"}))},
 	"a file of others":              {nothing, applies(asset("prod", "other", map[string]string{"run": "mine"}))},
+	"a certificate of a key that it reads": {runs, applies(api.Object{Kind: api.KindIngress, Scope: "prod", Name: "shared",
+		Spec: []byte(`{"host":"a.example","service":"web","port":80,"tls":{"certificate":"OLD","key":"OLD"}}`)})},
+	"a certificate of other keys": {nothing, applies(api.Object{Kind: api.KindIngress, Scope: "prod", Name: "shared",
+		Spec: []byte(`{"host":"a.example","service":"web","port":80,"tls":{"certificate":"CRT","key":"KEY"}}`)})},
+	"all that an admin gave left out": {declares, change(func(fields map[string]any) {
+		for _, given := range []string{"devices", "network_mode", "docker_options"} {
+			delete(fields, given)
+		}
+		fields["labels"] = map[string]string{"changed": "yes"}
+		fields["volumes"] = []string{"${asset.conf.run}:/run"}
+	})},
+	"its deletion": {removes, func(s *Service, ctx context.Context) error {
+		_, err := s.Delete(ctx, TargetOf(ref("prod", "agent")), "carol")
+		return err
+	}},
+	"its deletion, by a prune": {removes, func(s *Service, ctx context.Context) error {
+		_, err := s.Apply(ctx, []api.Object{deployment("prod", "web", `{"image":"a"}`)}, ApplyOptions{Set: "shop", Prune: true})
+		return err
+	}},
 	"a restart": {nothing, func(s *Service, ctx context.Context) error {
 		_, err := s.Restart(ctx, TargetOf(ref("prod", "agent")), "carol")
 		return err
@@ -105,7 +125,14 @@ func TestACommandAtAPortOfTheFlags(t *testing.T) {
 	}
 }
 
-// TestADeployerDecidesNotWhatRunsOnAHost walks verbs × what an admin's workload has of the host.
+// parties are those who decide nothing about the host: the containers are those of a workload of the same scope, by
+// their token.
+var parties = map[string]source.Rights{
+	"deployer":   {Person: "carol is deployer of prod", Scopes: []string{"prod"}, HostPaths: []string{"/srv/data"}},
+	"containers": source.RightsOfContainers(api.Ref{Kind: api.KindStatefulSet, Scope: "prod", Name: "db"}),
+}
+
+// TestADeployerDecidesNotWhatRunsOnAHost walks parties × verbs × what an admin's workload has of the host.
 func TestADeployerDecidesNotWhatRunsOnAHost(t *testing.T) {
 	const fields = `"image":"a","env_from":["shared"],"env":{"CA":"${asset.ca.pem}"}`
 	const plain = `{` + fields + `,"labels":{"conf":"${asset.conf.run}"}}` // no field that needs a container engine
@@ -150,43 +177,58 @@ func TestADeployerDecidesNotWhatRunsOnAHost(t *testing.T) {
 		}},
 	} {
 		for verb, tc := range reaching {
-			t.Run(name+"/"+verb, func(t *testing.T) {
-				w := newWorld(t, withKeys, func(o *Options) {
-					o.Assets, o.Ports = newShelf(), []int{9443} // a server that is alone writes no record of itself
-				})
-				w.mustApply(asset("prod", "conf", map[string]string{"run": "theirs"}),
-					asset(api.Unscoped, "ca", map[string]string{"pem": "theirs"}), deployment("prod", "agent", workload.spec))
-				carol := WithRights(t.Context(), source.Rights{
-					Person: "carol is deployer of prod", Scopes: []string{"prod"}, HostPaths: []string{"/srv/data"},
-				})
-				if err := applies(deployment("prod", "web", `{"image":"a"}`))(w.service, carol); err != nil {
-					t.Fatal(err)
-				}
-				w.set(Bucket{"prod", "shared"}, "OLD", "1")
-				if workload.pod != nil {
-					workload.pod(w)
-				}
-				before := w.revision()
-				err := tc.call(w.service, carol)
-				if !workload.host || tc.decides == nothing || tc.decides == declares && workload.pod != nil {
-					if err != nil {
-						t.Errorf("it is refused: %v", err)
+			for party, rights := range parties {
+				t.Run(party+"/"+name+"/"+verb, func(t *testing.T) {
+					w := newWorld(t, withKeys, func(o *Options) {
+						o.Assets, o.Ports = newShelf(), []int{9443} // a server that is alone writes no record of itself
+					})
+					w.mustApply(asset("prod", "conf", map[string]string{"run": "theirs"}),
+						asset(api.Unscoped, "ca", map[string]string{"pem": "theirs"}))
+					if _, err := w.apply(ApplyOptions{Set: "shop"}, deployment("prod", "agent", workload.spec)); err != nil {
+						t.Fatal(err)
 					}
-					return
-				}
-				var refused *Error
-				if !errors.As(err, &refused) || refused.Reason != Forbidden || refused.Next == "" ||
-					!strings.Contains(refused.Error(), "prod/agent") && !strings.Contains(refused.Error(), "prod-agent.") {
-					t.Errorf("it is not refused, with the object that has the host: %v", err)
-				}
-				if w.revision() != before {
-					t.Error("something was stored")
-				}
-				if err := tc.call(w.service, t.Context()); err != nil {
-					t.Errorf("an admin is refused: %v", err)
-				}
-			})
+					ctx := WithRights(t.Context(), rights)
+					if err := applies(deployment("prod", "web", `{"image":"a"}`))(w.service, ctx); err != nil {
+						t.Fatal(err)
+					}
+					w.set(Bucket{"prod", "shared"}, "OLD", "1")
+					if workload.pod != nil {
+						workload.pod(w)
+					}
+					host := workload.host || name == "a folder that all may" && len(rights.HostPaths) == 0
+					switch { // pods that are not as it is declared count for what runs in them alone; ports are given up freely
+					case tc.decides == nothing, tc.decides >= declares && workload.pod != nil,
+						tc.decides == removes && strings.HasPrefix(name, "a port of"):
+						host = false
+					}
+					w.decides(ctx, host, tc.call)
+				})
+			}
 		}
+	}
+}
+
+// decides makes a call of one who isn't trusted, which is refused where the host would be theirs.
+func (w *world) decides(ctx context.Context, refused bool, call func(*Service, context.Context) error) {
+	w.t.Helper()
+	before := w.revision()
+	err := call(w.service, ctx)
+	if !refused {
+		if err != nil {
+			w.t.Errorf("it is refused: %v", err)
+		}
+		return
+	}
+	var fault *Error
+	if !errors.As(err, &fault) || fault.Reason != Forbidden || fault.Next == "" ||
+		!strings.Contains(fault.Error(), "prod/agent") && !strings.Contains(fault.Error(), "prod-agent.") {
+		w.t.Errorf("it is not refused, with the object that has the host: %v", err)
+	}
+	if w.revision() != before {
+		w.t.Errorf("something was stored")
+	}
+	if err := call(w.service, w.t.Context()); err != nil {
+		w.t.Errorf("an admin is refused: %v", err)
 	}
 }
 

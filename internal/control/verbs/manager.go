@@ -11,6 +11,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pattern"
 	"tend.dev/tend/internal/core/ownership"
+	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -25,6 +26,10 @@ type FieldManager struct {
 	// Through takes the commit, such as the term of the server that has the controllers: one that lost them writes
 	// nothing. Default: the service's store.
 	Through records.Committer
+	// rights are those of who asks; nil for all.
+	rights *source.Rights
+	// command is set while a command such as scale sets a field: who gave it has no manifest to correct.
+	command bool
 }
 
 // managerName matches a role; behind a colon stands which of several it is, as in sync:shop.
@@ -37,6 +42,13 @@ func (s FieldManager) manager() string {
 // asks returns a context whose commits are the manager's, for a verb.
 func (s FieldManager) asks(ctx context.Context, verb string) context.Context {
 	return records.WithAuthor(ctx, records.Author{Verb: verb, Actor: s.Actor, Manager: s.manager()})
+}
+
+// of returns the manager with the rights of who asks.
+func (s FieldManager) of(ctx context.Context) FieldManager {
+	rights := RightsOf(ctx)
+	s.rights = &rights
+	return s
 }
 
 func (s FieldManager) check() error {
@@ -100,20 +112,22 @@ func (s FieldManager) refuse(ref api.Ref, declared json.RawMessage, conflicts []
 		if c.Actor != "" {
 			by += " (" + c.Actor + ")"
 		}
-		found.add(FieldOwned, ref, c.Path, nextFieldOwned+s.toAgree(ref, c.Path, declared), "%s set it to %s at %s", by,
+		found.add(FieldOwned, ref, c.Path, s.nextFor(ref, c, declared), "%s set it to %s at %s", by,
 			brief(shownValue(ref.Kind, c.Path, c.Value)),
 			c.At.UTC().Format(time.RFC3339))
 	}
 }
 
-// toAgree names the command that sets a count to what a sync declares: nobody can pass --force-conflicts to a sync.
-func (s FieldManager) toAgree(ref api.Ref, path string, declared json.RawMessage) string {
+// nextForSync returns the next step after a conflict of a sync: nobody can pass --force-conflicts to it.
+func nextForSync(ref api.Ref, c api.FieldConflict, declared json.RawMessage) string {
 	fields, err := fieldsOf(declared)
 	count, declares := fields["replicas"]
-	if err != nil || !isReplicas(path) || !declares || !strings.HasPrefix(s.manager(), api.SyncManager("")) {
-		return ""
+	if err != nil || !isReplicas(c.Path) || !declares {
+		return fmt.Sprintf("leave %s out of the source, or set it to the same value there; who set it: tend blame %s/%s",
+			c.Path, ref.Scope, ref.Name)
 	}
-	return fmt.Sprintf("; to agree: tend scale %s/%s %s", ref.Scope, ref.Name, brief(count))
+	return fmt.Sprintf("to let the sync's %s stand: tend scale %s/%s %[1]s; to keep %[4]s: take replicas out of the source",
+		brief(count), ref.Scope, ref.Name, brief(shownValue(ref.Kind, c.Path, c.Value)))
 }
 
 // brief returns a value short enough for a message.
@@ -123,6 +137,19 @@ func brief(value []byte) string {
 		return string(runes[:most]) + "…"
 	}
 	return string(value)
+}
+
+// nextFor returns the next step after a conflict.
+func (s FieldManager) nextFor(ref api.Ref, c api.FieldConflict, declared json.RawMessage) string {
+	switch source, synced := strings.CutPrefix(c.Manager, api.SyncManager("")); {
+	case strings.HasPrefix(s.manager(), api.SyncManager("")):
+		return nextForSync(ref, c, declared)
+	case !s.command:
+		return nextFieldOwned
+	case synced:
+		return fmt.Sprintf("change it in the source of sync %s, or set it here all the same with --force-conflicts", source)
+	}
+	return "change it where " + c.Manager + " has it, or set it here all the same with --force-conflicts"
 }
 
 const nextFieldOwned = "leave the field out, set it to the same value, or take it over with --force-conflicts"

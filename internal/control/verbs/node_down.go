@@ -93,7 +93,7 @@ func answers(snap records.Snapshot, node string, how Down) *Error {
 	if how == RemoveNode {
 		next += "; --force cuts a node off that can't be stopped"
 	}
-	return &Error{Reason: InUse, Detail: "node " + node + " answers", Next: next}
+	return &Error{Reason: InUse, Detail: "node " + node + " is still connected", Next: next}
 }
 
 // end writes the end of the node's tasks in the place of its agent, which doesn't answer.

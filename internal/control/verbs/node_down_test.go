@@ -82,8 +82,8 @@ func TestANodeThatIsNotDown(t *testing.T) {
 		detail, next   string
 		offersForceToo bool
 	}{
-		"it beats":                {records.Heartbeat{}, ConfirmDown, "node n1 answers", "stop Tend on it first", false},
-		"it beats, to be removed": {records.Heartbeat{}, RemoveNode, "node n1 answers", "stop Tend on it first", true},
+		"it beats":                {records.Heartbeat{}, ConfirmDown, "node n1 is still connected", "stop Tend on it first", false},
+		"it beats, to be removed": {records.Heartbeat{}, RemoveNode, "node n1 is still connected", "stop Tend on it first", true},
 		"it is silent": {records.Heartbeat{Last: time.Unix(7, 0)}, ConfirmDown, "node n1 is silent, but not down yet",
 			"repeat this once `tend nodes` says that it is down", false},
 	} {

@@ -79,6 +79,33 @@ func TestApplyKeepsWhatOthersOwn(t *testing.T) {
 	w.wantOwners("released again", `image="web:2" apply`, `replicas=4 scaler`)
 }
 
+// TestACommandThatConflicts gets a next step that a command has: there is no manifest to leave a field out of.
+func TestACommandThatConflicts(t *testing.T) {
+	for name, test := range map[string]struct {
+		by   FieldManager
+		next string
+	}{
+		"sync": {FieldManager{Manager: api.SyncManager("shop")},
+			"change it in the source of sync shop, or set it here all the same with --force-conflicts"},
+		"other": {scaler, "change it where scaler has it, or set it here all the same with --force-conflicts"},
+	} {
+		w := newWorld(t)
+		w.mustApply(deployment("prod", "web", `{"image":"web:1"}`))
+		shop := api.Object{Kind: api.KindSync, Scope: api.Unscoped, Name: "shop"}
+		w.put(records.ObjectKey(shop.Ref()), shop)
+		if _, err := w.service.Scale(t.Context(), Target{Name: "web"}, 4, test.by); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.service.Scale(t.Context(), Target{Name: "web"}, 5, FieldManager{})
+		if refused := wantReason(t, err, FieldOwned); refused.Next != test.next {
+			t.Errorf("%s: next is %q", name, refused.Next)
+		}
+		if _, err := w.service.Scale(t.Context(), Target{Name: "web"}, 5, FieldManager{ForceConflicts: true}); err != nil {
+			t.Errorf("%s: forced: %v", name, err)
+		}
+	}
+}
+
 func TestApplyConflict(t *testing.T) {
 	w := scaled(t, 4)
 	before := w.revision()

@@ -11,10 +11,13 @@ import (
 )
 
 // fixedPorts returns the ports of the host that the containers of an object occupy, none while it has no replicas; and
-// of an ingress the one at which the proxies of all nodes listen for it.
+// of an ingress, and of the network between nodes, the one at which all nodes listen for it.
 func fixedPorts(object api.Object) []ports.Port {
-	if object.Kind == api.KindIngress {
+	switch object.Kind {
+	case api.KindIngress:
 		return ports.Listened(object)
+	case api.KindNetwork:
+		return ports.OfNetwork(object)
 	}
 	spec, err := api.DecodeSpec[api.DeploymentSpec](object)
 	if err != nil || spec.ReplicaCount() == 0 {
@@ -106,7 +109,7 @@ func refusePorts(object api.Object, fixed []ports.Port, taken *publishers, found
 	for _, port := range fixed {
 		if owner, ok := taken.Owner(port.Address(), port.Number, port.Protocol); ok {
 			found.clash(PortTaken, owner, object.Ref(), port.Field, nextFree(object.Kind),
-				"the host's port %s is taken by %s already", port, owner)
+				"the host's port %s is taken by %s already", port, found.named(owner))
 		}
 		if object.Kind.HasSlots() && spec.MostReplicas() > 1 && !refused[port.Entry] {
 			refused[port.Entry] = port.Entry != "" // a range fixes many
@@ -137,12 +140,17 @@ func refuseSeveral(ref api.Ref, spec api.DeploymentSpec, port ports.Port, found 
 }
 
 // occupiesPorts reports whether objects of a kind can have ports of hosts for themselves.
-func occupiesPorts(kind api.Kind) bool { return kind.HasSlots() || kind == api.KindIngress }
+func occupiesPorts(kind api.Kind) bool {
+	return kind == api.KindIngress || kind == api.KindNetwork || kind.HasSlots()
+}
 
 // nextFree returns what to do where the port of an object is taken.
 func nextFree(kind api.Kind) string {
-	if kind == api.KindIngress {
+	switch kind {
+	case api.KindIngress:
 		return "choose another port in listen, or take it from the other object first"
+	case api.KindNetwork:
+		return "choose another port, or take it from the other object first"
 	}
 	return "choose another port of the host, or none to get a free one"
 }

@@ -97,19 +97,28 @@ func TestFlagsOfSeveralReplicas(t *testing.T) {
 	}
 }
 
-// TestPortsOfProxies: a port at which all proxies listen belongs to no other object, on any node, in whichever order
-// they come.
+// TestPortsOfProxies: a port at which all proxies, or all nodes for their network, listen belongs to no other
+// object, on any node, in whichever order they come.
 func TestPortsOfProxies(t *testing.T) {
 	listens := func(name, spec string) api.Object {
 		return api.Object{Kind: api.KindIngress, Scope: "prod", Name: name, Spec: json.RawMessage(spec)}
 	}
 	publishes := deployment("prod", "db", `{"ports":["0.0.0.0:5432:5432"]}`)
+	network := func(spec string) api.Object {
+		return api.Object{Kind: api.KindNetwork, Scope: api.Unscoped, Name: api.Network, Spec: json.RawMessage(spec)}
+	}
+	datagrams := func(port string) api.Object { return deployment("prod", "vpn", `{"ports":["`+port+`"]}`) }
 	cases := map[string]struct {
 		stored, written api.Object
 		field           string // empty: it is accepted
 	}{
-		"a container has it": {publishes, listens("db", `{"listen":"5432"}`), "listen"},
-		"a proxy has it":     {listens("db", `{"listen":"5432"}`), publishes, "ports[0]"},
+		"the network has it":            {network(`{}`), datagrams("8689:51820/udp"), "ports[0]"},
+		"the network has another one":   {network(`{"port":9000}`), datagrams("8689:51820/udp"), ""},
+		"the network has datagrams":     {network(`{}`), datagrams("8689:51820"), ""},
+		"a container has the network's": {datagrams("9000:51820/udp"), network(`{"port":9000}`), "port"},
+		"a proxy has the network's":     {listens("dns", `{"listen":"9000/udp"}`), network(`{"port":9000}`), "port"},
+		"a container has it":            {publishes, listens("db", `{"listen":"5432"}`), "listen"},
+		"a proxy has it":                {listens("db", `{"listen":"5432"}`), publishes, "ports[0]"},
 		"another ingress has it": {listens("db", `{"listen":"5432"}`),
 			listens("other", `{"listen":"10.0.0.1:5432"}`), "listen"},
 		"the other protocol": {listens("db", `{"listen":"53"}`), listens("other", `{"listen":"53/udp"}`), ""},

@@ -73,7 +73,7 @@ func (s *Service) renew(
 	ctx context.Context, verb string, target Target, ordinal int, actor string,
 ) (api.VerbResult, error) {
 	return s.verb(ctx, verb, FieldManager{Actor: actor}, func(snap records.Snapshot) (*verbDecision, error) {
-		object, err := target.findSlotted(snap, "made again", api.Kind.HasSlots)
+		object, err := target.findSlotted(snap, "made again", "tend "+verb+" %s ORDINAL", api.Kind.HasSlots)
 		if err != nil {
 			return nil, err
 		}

@@ -20,22 +20,31 @@ var _ = Declare(verb.Verb{
 			"If a command of a newer release failed, Tend retries that release; pods keep serving until the command succeeds.",
 		Example: "  tend restart prod/web",
 		Waits:   true,
-		Says: verb.Says(func(ref api.Ref, _ struct{}, result api.VerbResult) string {
-			if result.Retries != "" {
-				return fmt.Sprintf("%s tries %s, whose command failed, again; its pods stay as they are until that passes",
-					ref, result.Retries)
-			}
-			return fmt.Sprintf("%s restarting", ref)
-		}),
+		Says: func(ref api.Ref, _, answer any) []verb.Line {
+			return []verb.Line{restartLine(ref, *answer.(*api.VerbResult))}
+		},
 	}},
 }, plainly((*Service).Restart))
+
+func restartLine(ref api.Ref, result api.VerbResult) verb.Line {
+	line := verb.Line{Name: ref.String(), Text: fmt.Sprintf("%s restarting", ref)}
+	switch {
+	case result.Retries != "":
+		line.Text = fmt.Sprintf("%s tries %s, whose command failed, again; its pods stay as they are until that passes",
+			ref, result.Retries)
+	case result.Replicas != nil && *result.Replicas == 0:
+		line.Text = fmt.Sprintf("%s is scaled to 0: nothing runs that could restart", ref)
+		line.Next = fmt.Sprintf("tend scale %s/%s 1", ref.Scope, ref.Name)
+	}
+	return line
+}
 
 // Restart makes every slot outdated by a new nonce, and thaws the frozen ones: a user who restarts wants them to run.
 // If the release command of a newer release failed, Restart requests another try of it. If that succeeds, every slot is
 // replaced; until then the serving pods stay as they are.
 func (s *Service) Restart(ctx context.Context, target Target, actor string) (api.VerbResult, error) {
 	return s.verb(ctx, "restart", FieldManager{Actor: actor}, func(snap records.Snapshot) (*verbDecision, error) {
-		object, err := target.findSlotted(snap, "restarted", api.Kind.HasSlots)
+		object, err := target.findSlotted(snap, "restarted", restartCommand, api.Kind.HasSlots)
 		if err != nil {
 			return nil, err
 		}
@@ -51,6 +60,9 @@ func (s *Service) Restart(ctx context.Context, target Target, actor string) (api
 		delete(next.Metadata.Stamps, api.StampQuietEnv) // the restart applies what config set --no-restart postponed
 		next.Metadata.Change = &api.Change{Verb: "restart", Actor: actor}
 		decided := unchanged("restart", object)
+		if decided.result.Replicas, err = replicasOf(next); err != nil {
+			return nil, err
+		}
 		write(decided, object, next, s.opts.Now())
 		if decided.result.Retries = failed; failed == "" {
 			decided.result.Restart = nonce
@@ -62,6 +74,16 @@ func (s *Service) Restart(ctx context.Context, target Target, actor string) (api
 		}
 		return decided, nil
 	})
+}
+
+// replicasOf returns the replicas that a workload wants; nil if it wants one on each node.
+func replicasOf(object api.Object) (*int, error) {
+	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
+	if err != nil || spec.Global() {
+		return nil, err
+	}
+	count := spec.ReplicaCount()
+	return &count, nil
 }
 
 // failedRelease returns the newest release of a workload where a command of it failed and it is not in force.

@@ -49,7 +49,23 @@ func (s *Service) checkProgram(ctx context.Context, snap records.Snapshot, store
 	if rights.Trusted {
 		return nil
 	}
-	return refusalsOf(s.rightsOver(rights, snap, &stored), next).err()
+	return s.refusalsOfChange(rights, snap, &stored, &stored, next).err()
+}
+
+// refusalsOfChange returns why one who isn't trusted may not make an object what next is. A person may not either while
+// the stored object has what only an admin gives (RefuseTaking). stored is nil for a new object; had is that of
+// rightsOver.
+func (s *Service) refusalsOfChange(
+	rights source.Rights, snap records.Snapshot, stored, had *api.Object, next api.Object,
+) refusals {
+	all := refusalsOf(s.rightsOver(rights, snap, had), next)
+	if len(all) > 0 || stored == nil || rights.Person == "" {
+		return all
+	}
+	for _, fault := range rights.RefuseTaking(*stored) {
+		all = append(all, refusal{stored.Ref(), fault})
+	}
+	return all
 }
 
 // rightsOver returns rights with the ports that they may not take: those of the servers that run, but not those which
@@ -88,7 +104,7 @@ func (s *Service) tendPorts(snap records.Snapshot) []int {
 	return out
 }
 
-// checkPruned returns an error if an apply of a person would delete what the person may not declare.
+// checkPruned returns an error if an apply of a person would delete what the person may not declare, or remove.
 func (o ApplyOptions) checkPruned(pruned []records.Read[api.Object]) error {
 	for _, object := range pruned {
 		if o.rights.Person == "" {
@@ -97,6 +113,22 @@ func (o ApplyOptions) checkPruned(pruned []records.Read[api.Object]) error {
 		if fault := o.rights.RefuseScope(*object.Value); fault != nil {
 			return forbid(fault)
 		}
+		if err := refuseRemoval(o.rights, *object.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuseRemoval returns an error if a person may not delete an object: one that only an admin can declare again, and
+// whose volumes and config would be those of whatever the person declares under its name.
+func refuseRemoval(rights source.Rights, object api.Object) error {
+	if rights.Person == "" { // a sync deletes what it created
+		return nil
+	}
+	for _, fault := range rights.RefuseTaking(object) {
+		return &Error{Reason: Forbidden, Detail: fault.Message + "; nothing was deleted",
+			Next: "ask an admin to delete it; tend stop, and tend scale to 0, end its pods"}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -39,7 +40,9 @@ func (s *Service) Rollback(ctx context.Context, target Target, opts RollbackOpti
 	decided, _, err := consider(ctx, s, func(snap records.Snapshot) (*verbDecision, error) {
 		decided, err := prepare(snap)
 		if err == nil && decided.next != nil && s.opts.Preview != nil {
-			decided.result.Plan, err = s.opts.Preview(snap, []api.Object{*decided.next}, nil)
+			var plan []api.PlannedAction
+			plan, err = s.opts.Preview(snap, []api.Object{*decided.next}, nil)
+			decided.result.Plan = shownPlan(plan, RightsOf(ctx))
 		}
 		return decided, err
 	})
@@ -63,7 +66,7 @@ func (s *Service) prepareRollback(
 	case object.Value.Kind.HasVersions():
 		return s.prepareReturn(ctx, snap, object, opts)
 	case !object.Value.Kind.HasSlots():
-		return nil, invalid(nameOne(returns), "%s can't be rolled back", object.Value.Ref())
+		return nil, invalid(insteadOf(snap, *object.Value, "tend rollback %s", returns), "%s can't be rolled back", object.Value.Ref())
 	}
 	release, err := rollbackTarget(snap, object.Value.Ref(), opts.Release)
 	if err != nil {
@@ -107,7 +110,7 @@ func (s *Service) prepareRollback(
 	if stampRollback(snap, &next, release); RightsOf(ctx).Trusted {
 		s.give(snap, object.Value, &next)
 	}
-	return decided, s.amend(snap, decided, object, next, opts.FieldManager,
+	return decided, s.amend(snap, decided, object, next, opts.FieldManager.of(ctx),
 		func(field string) bool { return !isReplicas(field) })
 }
 
@@ -163,7 +166,7 @@ func rollbackTarget(snap records.Snapshot, ref api.Ref, wanted string) (*api.Rel
 	releases := snap.Releases(ref)
 	if wanted != "" {
 		for _, release := range releases {
-			if release.Value.ID == wanted {
+			if release.Value.ID == wanted || strconv.Itoa(release.Value.Number) == wanted {
 				return release.Value, nil
 			}
 		}
@@ -197,13 +200,13 @@ func rollbackTarget(snap records.Snapshot, ref api.Ref, wanted string) (*api.Rel
 	}
 	for _, release := range slices.Backward(releases) {
 		if earlier := release.Value; !sameSnapshot(earlier, current) {
-			return nil, notFound("to go back to it all the same: "+rollbackCommand(ref, earlier),
+			return nil, notFound("to run "+earlier.ID+" again all the same: "+rollbackCommand(ref, earlier),
 				"%s has no good release to return to: %s failed, and %s is current", ref, earlier.ID, current.ID)
 		}
 	}
 	if !ref.Kind.HasVersions() {
-		return nil, notFound("apply the manifest that it should run",
-			"%s is on %s already, and no other release of it is kept to return to", ref, current.ID)
+		return nil, notFound("change the manifest and apply it",
+			"%s has no release to return to: there is only %s, which it runs already", ref, current.ID)
 	}
 	return nil, notFound("what has no release yet, because the cluster was not given it, is undone by name: "+
 		rollbackCommand(ref, current), "%s has no release to return to but %s, which is current", ref, current.ID)
@@ -260,11 +263,11 @@ func sameSnapshot(a, b *api.Release) bool {
 
 func keptReleases(releases []records.Read[api.Release]) string {
 	if len(releases) == 0 {
-		return "no release is kept yet"
+		return "there is no release yet: wait for the first rollout"
 	}
 	ids := make([]string, len(releases))
 	for i, release := range releases {
 		ids[i] = release.Value.ID
 	}
-	return "kept are " + strings.Join(ids, ", ")
+	return "releases that you can return to: " + strings.Join(ids, ", ")
 }

@@ -102,7 +102,7 @@ func TestRollbackOfAnInstanceRefused(t *testing.T) {
 	}{
 		"the current one": {nil, RollbackOptions{Release: "v2"}, Invalid, "is that of v2 already",
 			"tend releases applicationinstance org/cloud"},
-		"unknown": {nil, RollbackOptions{Release: "v7"}, NotFound, "has no release v7", "kept are v1, v2"},
+		"unknown": {nil, RollbackOptions{Release: "v7"}, NotFound, "has no release v7", "releases that you can return to: v1, v2"},
 		"with config": {nil, RollbackOptions{WithConfig: true}, Invalid, "no config of its own",
 			"leave out --with-config"},
 		"was a placeholder": {func(w *world) {

@@ -51,7 +51,7 @@ func TestRollbackFromWhatNeverBecameARelease(t *testing.T) {
 	_, err := w.service.Rollback(t.Context(), TargetOf(web), RollbackOptions{})
 	var refused *Error
 	if !errors.As(err, &refused) || refused.Detail !=
-		"deployment/prod/web is on v1 already, and no other release of it is kept to return to" {
+		"deployment/prod/web has no release to return to: there is only v1, which it runs already" {
 		t.Errorf("with nothing to return to: %+v", err)
 	}
 }

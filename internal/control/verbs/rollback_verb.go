@@ -48,6 +48,9 @@ func rolledBack(ref api.Ref, _ rollbackInput, result api.VerbResult) string {
 	if result.DryRun {
 		doing = "would roll back to"
 	}
+	if !result.Changed && !result.DryRun {
+		return fmt.Sprintf("%s is back on %s already; nothing was changed", ref, result.Release)
+	}
 	lines := []string{fmt.Sprintf("%s %s %s", ref, doing, result.Release)}
 	if result.Unreleased != "" {
 		lines[0] += ": no release has image " + result.Unreleased
@@ -65,8 +68,8 @@ func rolledBack(ref api.Ref, _ rollbackInput, result api.VerbResult) string {
 			result.Release, since))
 	}
 	if !result.DryRun {
-		lines = append(lines, "  the manifest file still has what you return from: correct it before the next apply; "+
-			"`tend diff` shows what that would change")
+		lines = append(lines, "  your manifest still describes the release that you leave, and the next apply brings it back: "+
+			"change it first (tend diff)")
 	}
 	return strings.Join(lines, "\n")
 }

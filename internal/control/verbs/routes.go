@@ -30,14 +30,20 @@ func checkRoutes(snap records.Snapshot, written []api.Object, going []records.Re
 	for _, object := range written {
 		if claim, asks := hosts.ClaimOf(object); asks {
 			if refusal := table.Refuse(claim); refusal != nil {
+				if !found.sees(refusal.By) {
+					refusal = refusal.Hidden()
+				}
 				found.clash(RouteTaken, refusal.By, object.Ref(), refusal.Field, refusal.Next, "%s", refusal.Detail)
+				if refusal.Field == "host" {
+					continue // that says of each of its paths what there is to say
+				}
 			}
 		}
 		for _, route := range hosts.Routes(object) {
 			if owner, has := taken[route]; has && owner != object.Ref() {
 				found.clash(RouteTaken, owner, object.Ref(), "host",
 					"choose another host or another path, or delete the other ingress first",
-					"%s is served by %s already", route, owner)
+					"%s is served by %s already", route, found.named(owner))
 			}
 			taken[route] = object.Ref()
 		}

@@ -75,6 +75,8 @@ func TestAHostBelongsToTheScopeThatClaimedItFirst(t *testing.T) {
 	}{
 		"another path": {"/login belongs to the host's scope",
 			ingressObject("a", "b", `{"host":"bank.example","locations":[{"path":"/login"}]}`), RouteTaken, "host"},
+		"the same path": {"said once: the host says it of each of its paths",
+			ingressObject("a", "b", `{"host":"bank.example"}`), RouteTaken, "host"},
 		"in capitals": {"names have no case",
 			ingressObject("a", "b", `{"host":"BANK.example","locations":[{"path":"/login"}]}`), RouteTaken, "host"},
 		"below a wildcard": {"it would take requests of the wildcard",
@@ -85,6 +87,11 @@ func TestAHostBelongsToTheScopeThatClaimedItFirst(t *testing.T) {
 			ingressObject("bank", "b", `{"host":"bank.example","locations":[{"path":"/login"}]}`), "", ""},
 		"shared with it": {"the owner decides",
 			ingressObject("shop", "b", `{"host":"bank.example","locations":[{"path":"/shop"}]}`), "", ""},
+		"a challenge of it": {"an authority would give the guest a certificate of the whole host",
+			ingressObject("shop", "b", `{"host":"bank.example","locations":[{"path":"/.well-known/acme-challenge/"}]}`),
+			RouteTaken, "locations[0].path"},
+		"the owner's challenges": {"the host is its own",
+			ingressObject("bank", "b", `{"host":"bank.example","locations":[{"path":"/.well-known/acme-challenge"}]}`), "", ""},
 		"moved there": {"an older object doesn't make an older claim",
 			ingressObject("a", "older", `{"host":"bank.example","locations":[{"path":"/login"}]}`), RouteTaken, "host"},
 		"other TLS": {"a host has one policy",
@@ -109,7 +116,8 @@ func TestAHostBelongsToTheScopeThatClaimedItFirst(t *testing.T) {
 				}
 				return
 			}
-			if refused := wantReason(t, err, tc.want); refused.Errors[0].Field != tc.field {
+			if refused := wantReason(t, err, tc.want); len(refused.Errors) != 1 ||
+				refused.Errors[0].Field != tc.field {
 				t.Errorf("%s: %v", tc.reason, refused.Errors)
 			}
 		})

@@ -67,14 +67,14 @@ func (s *Service) Scale(ctx context.Context, target Target, replicas int, by Fie
 		return api.VerbResult{}, err
 	}
 	return s.verb(ctx, "scale", by, func(snap records.Snapshot) (*verbDecision, error) {
-		return s.prepareScale(snap, target, replicas, by)
+		return s.prepareScale(snap, target, replicas, by.of(ctx))
 	})
 }
 
 func (s *Service) prepareScale(
 	snap records.Snapshot, target Target, replicas int, by FieldManager,
 ) (*verbDecision, error) {
-	object, err := target.findSlotted(snap, "scaled", api.Kind.HasSlots)
+	object, err := target.findSlotted(snap, "scaled", "tend scale %s REPLICAS", api.Kind.HasSlots)
 	if err != nil {
 		return nil, err
 	}

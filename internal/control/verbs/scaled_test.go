@@ -88,6 +88,40 @@ func TestScaleSaysWhatTheManifestDeclares(t *testing.T) {
 	}
 }
 
+// TestAnApplyTellsThatNothingRuns: an apply that keeps a scale to 0 warns of it, also in a dry run, and no other does.
+func TestAnApplyTellsThatNothingRuns(t *testing.T) {
+	const plain, none = `{"image":"web:1"}`, `{"image":"web:1","replicas":0}`
+	for name, tc := range map[string]struct {
+		scale int // -1: none
+		spec  string
+		want  string
+	}{
+		"scaled to 0":     {0, plain, "tend scale prod/web 1"},
+		"scaled to 2":     {2, plain, ""},
+		"not scaled":      {-1, plain, ""},
+		"declared so":     {-1, none, ""},
+		"sets the number": {0, `{"image":"web:1","replicas":1}`, ""},
+	} {
+		w := newWorld(t)
+		w.mustApply(deployment("prod", "web", plain))
+		if tc.scale >= 0 {
+			if _, err := w.service.Scale(t.Context(), TargetOf(ref("prod", "web")), tc.scale, FieldManager{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, dry := range []bool{true, false} {
+			result, err := w.apply(ApplyOptions{DryRun: dry}, deployment("prod", "web", tc.spec))
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := strings.Join(result.Objects[0].Warnings, "\n")
+			if !strings.Contains(said, tc.want) || tc.want == "" && said != "" {
+				t.Errorf("%s, dry %t: %q, want %q", name, dry, said, tc.want)
+			}
+		}
+	}
+}
+
 // TestScalingTwiceIsOneChange: neither a second scale nor the manifest applied again changes anything.
 func TestScalingTwiceIsOneChange(t *testing.T) {
 	w := newWorld(t)

@@ -52,15 +52,15 @@ func TestConfigOfNobody(t *testing.T) {
 		want   string
 	}{
 		"typo": {"another app is near", Bucket{"acme", "wbe"},
-			"there is no acme/wbe yet (did you mean acme/web?); stored all the same"},
+			"there is no acme/wbe yet (did you mean acme/web?); stored all the same; to take it back: tend config unset acme/wbe A"},
 		"first": {"values may come before the app", Bucket{"acme", "database"},
-			"there is no acme/database yet; stored all the same"},
+			"there is no acme/database yet; stored all the same; to take it back: tend config unset acme/database A"},
 		"there":  {"the app reads it", Bucket{"acme", "web"}, ""},
 		"shared": {"others read it", Bucket{"acme", "shared"}, ""},
 		"scope": {"a scope is near", Bucket{Scope: "acm"},
-			"there is no scope acm yet (did you mean acme?); stored all the same"},
+			"there is no scope acm yet (did you mean acme?); stored all the same; to take it back: tend config unset acm A"},
 		"name": {"an app has that name", Bucket{Scope: "web"},
-			"there is no scope web yet (did you mean acme/web?); stored all the same"},
+			"there is no scope web yet (did you mean acme/web?); stored all the same; to take it back: tend config unset web A"},
 	} {
 		set := ConfigChange{Set: map[string]string{"A": "1"}}
 		got, err := w.service.SetConfig(t.Context(), tc.bucket, set)
@@ -76,7 +76,7 @@ func TestConfigOfNobody(t *testing.T) {
 		}
 	}
 	got, err := w.service.SetConfig(carol, Bucket{Scope: "acm"}, ConfigChange{Set: map[string]string{"B": "1"}})
-	if want := "there is no scope acm yet; stored all the same"; err != nil || only(got.Notes) != want {
+	if want := "there is no scope acm yet; stored all the same; to take it back: tend config unset acm B"; err != nil || only(got.Notes) != want {
 		t.Errorf("someone without rights learns %v, %v", got.Notes, err)
 	}
 }

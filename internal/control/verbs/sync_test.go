@@ -60,7 +60,7 @@ func TestASetOfASync(t *testing.T) {
 	}
 }
 
-// TestASyncAndAScale: a sync that declares another count than a person has set says which command agrees with it.
+// TestASyncAndAScale: a sync that declares another count than a person has set says what lets either count stand.
 func TestASyncAndAScale(t *testing.T) {
 	w := newWorld(t)
 	web := func(count string) api.Object {
@@ -70,11 +70,12 @@ func TestASyncAndAScale(t *testing.T) {
 	w.mustApply(web("5"))
 	opts := ApplyOptions{Set: "sync:shop/uid", FieldManager: FieldManager{Manager: api.SyncManager("shop")}}
 	_, err := w.apply(opts, web("3"))
-	if refused := wantReason(t, err, FieldOwned); !strings.HasSuffix(refused.Next, "; to agree: tend scale git/web 3") {
+	if refused := wantReason(t, err, FieldOwned); refused.Next !=
+		"to let the sync's 3 stand: tend scale git/web 3; to keep 5: take replicas out of the source" {
 		t.Errorf("the next step of a sync: %s", refused.Next)
 	}
 	_, err = w.apply(ApplyOptions{FieldManager: FieldManager{Manager: "ci"}}, web("3"))
-	if refused := wantReason(t, err, FieldOwned); strings.Contains(refused.Next, "to agree") {
+	if refused := wantReason(t, err, FieldOwned); strings.Contains(refused.Next, "tend scale") {
 		t.Errorf("the next step of a manager that may force: %s", refused.Next)
 	}
 }

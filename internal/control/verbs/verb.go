@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/source"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -62,6 +63,7 @@ func (s *Service) amend(snap records.Snapshot, decided *verbDecision, object rec
 	by FieldManager, about func(field string) bool,
 ) error {
 	now := s.opts.Now()
+	by.command = true
 	owned, err := by.own(*object.Value, next, now, about)
 	if err != nil {
 		return err
@@ -77,7 +79,7 @@ func (s *Service) amend(snap records.Snapshot, decided *verbDecision, object rec
 	if sameObject(*object.Value, owned.object) {
 		return nil
 	}
-	if err := s.checkWrite(snap, owned.object); err != nil {
+	if err := s.checkWrite(snap, owned.object, by.rights); err != nil {
 		return err
 	}
 	write(decided, object, owned.object, now)
@@ -85,23 +87,25 @@ func (s *Service) amend(snap records.Snapshot, decided *verbDecision, object rec
 }
 
 // checkWrite checks a verb's outcome by the rules of an apply.
-func (s *Service) checkWrite(snap records.Snapshot, next api.Object) error {
+func (s *Service) checkWrite(snap records.Snapshot, next api.Object, rights *source.Rights) error {
 	if err := checkObjects([]api.Object{next}, s.opts.Validate); err != nil {
 		return err
 	}
-	found := &faults{}
+	found := &faults{rights: rights}
 	checkPorts(snap, []api.Object{next}, nil, found)
 	return found.err(found.headline(next.Ref().String()))
 }
 
-// findSlotted finds a live object that has slots and releases; done is the verb for the error about other kinds, and of
-// tells of which kinds an object could be.
+// findSlotted finds a live object that has slots and releases. done, command and of are for the error about other
+// kinds: what can't be done to them, the command line for an object that it can be done to, with a %s for its name, and
+// the kinds of such objects.
 func (t Target) findSlotted(
-	snap records.Snapshot, done string, of func(api.Kind) bool,
+	snap records.Snapshot, done, command string, of func(api.Kind) bool,
 ) (records.Read[api.Object], error) {
 	object, err := t.findLive(snap)
 	if err == nil && !object.Value.Kind.HasSlots() {
-		return object, invalid(nameOne(of), "%s can't be %s", object.Value.Ref(), done)
+		return object, invalid(insteadOf(snap, *object.Value, command, of), "%s can't be %s",
+			object.Value.Ref(), done)
 	}
 	return object, err
 }

@@ -138,7 +138,7 @@ func (s *Service) endSync(snap records.Snapshot, d *deleteDecision, opts DeleteO
 		}
 	}
 	for _, p := range changed {
-		if err := s.checkWrite(snap, p.next); err != nil && !p.released {
+		if err := s.checkWrite(snap, p.next, nil); err != nil && !p.released {
 			return err
 		}
 		p.next.Metadata.UpdatedAt, p.next.Metadata.Change = now, &api.Change{Verb: "apply", Actor: opts.Actor}

@@ -22,12 +22,18 @@ const (
 const (
 	// Requests is the number of short requests of a node that are answered at once, Reports that of reports, Downloads
 	// that of files and images, Callbacks that of calls of its containers, and Locks that of locks it holds or waits
-	// for. Four times as many wait for RequestWait; the others come again later.
+	// for. What else writes to the store has as many as Requests, apart. Four times as many wait for RequestWait; the
+	// others come again later.
 	Requests, Reports, Downloads, Callbacks, Locks = 64, 4, 64, 64, 2 * MaxLocks
 	RequestWait                                    = 10 * time.Second
 	// Streams is the number of open requests of one connection, Connections that of connections of a machine: the
 	// oldest makes way for the next.
 	Streams, Connections = 250, 16
+	// HeaderTable is the number of bytes that a server keeps of a connection's headers, each way, to send and get them
+	// shorter: what all requests have in common. A thousand nodes have two connections each. A client must limit its own
+	// table: until the server's settings have come it would refer to headers that the server has dropped, and the
+	// connection ends with a COMPRESSION_ERROR.
+	HeaderTable = 512
 	// MaxReport bounds the body of a report, MaxRequest that of any other request. BodyTime is in what time one must
 	// have come.
 	MaxReport, MaxRequest = 16 << 20, 1 << 20
@@ -39,6 +45,12 @@ const (
 	ValueBytes        = 256
 	// ReportRate is the number of bytes that a node may report in a second, ReportBurst the number before that counts.
 	ReportRate, ReportBurst = 4 << 20, 64 << 20
+	// WriteRate is the number of requests by which a node may write to a server's store in a second, however little they
+	// have: reports, the state of its proxy and its network, certificates that it stores or deletes, locks. WriteBurst is
+	// the number before that counts: 250 pods that start at once have 1,500 reports, if each state of each has one of its
+	// own. Calls of its containers that aren't GET have as much, apart. So have heartbeats that come to another server
+	// than the one before, or after the last one has ended: the others are renewed, which writes nothing.
+	WriteRate, WriteBurst = 20.0, 2000.0
 	// ReadTime is the time for which a node may read nothing of an answer.
 	ReadTime = time.Minute
 )

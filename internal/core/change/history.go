@@ -23,12 +23,14 @@ type Chapter struct {
 
 // Outcome is the end of a reconcile.
 type Outcome struct {
-	At      time.Time `json:"at"`
-	Phase   string    `json:"phase,omitempty"`
-	Failed  bool      `json:"failed,omitempty"`
-	Release string    `json:"release,omitempty"`
-	Reason  string    `json:"reason,omitempty"`
-	Message string    `json:"message,omitempty"`
+	At     time.Time `json:"at"`
+	Phase  string    `json:"phase,omitempty"`
+	Failed bool      `json:"failed,omitempty"`
+	// Trying is set for a failure that Tend still retries: the rollout goes on, and no later change replaced it.
+	Trying  bool   `json:"trying,omitempty"`
+	Release string `json:"release,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
 	// HelmRevision is the revision of Helm that Release became; 0 if that isn't known.
 	HelmRevision int64 `json:"helmRevision,omitempty"`
 }
@@ -79,16 +81,19 @@ func History(events []api.Event) []Chapter {
 		idle[len(out)-1] = d.Kind.HasRuns() && d.ObservedGeneration >= now.Generation && api.RunState(d.Phase).Ended()
 		state.after(action, d)
 		if action != api.EventStatusUpdated {
-			now.Outcomes = append(now.Outcomes, Outcome{
+			now.Outcomes = append(now.withoutTried(action, d), Outcome{
 				At: e.Time, Failed: action == api.EventFailed, Phase: d.Phase, Release: d.Release,
+				Trying: action == api.EventFailed && state.tries(d),
 				Reason: d.Reason, Message: d.Message, HelmRevision: d.HelmRevision,
 			})
 		} else if state.settled && d.ObservedGeneration >= now.Generation {
 			observed[len(out)-1] = true
 		}
 		now.revised(d)
+		now.goesOn(state.tries(d))
 	}
 	for i := range out {
+		out[i].endTries(i == len(out)-1)
 		var next *Chapter
 		if i+1 < len(out) {
 			next = &out[i+1]
@@ -112,6 +117,34 @@ func (c Chapter) revised(d api.EventData) {
 	}
 }
 
+// goesOn takes note of what follows a failure: a rollout that was paused or turned back is not tried any more.
+func (c Chapter) goesOn(tried bool) {
+	for i := range c.Outcomes {
+		c.Outcomes[i].Trying = c.Outcomes[i].Trying && tried
+	}
+}
+
+// withoutTried returns the outcomes before another one. A failure that was retried, and has now paused the rollout for
+// the same reason, is one.
+func (c Chapter) withoutTried(action api.EventAction, d api.EventData) []Outcome {
+	last := len(c.Outcomes) - 1
+	if last < 0 || action != api.EventFailed || d.Phase != string(api.RolloutPaused) {
+		return c.Outcomes
+	}
+	if o := c.Outcomes[last]; o.Failed && o.Phase == string(api.RolloutProgressing) && o.Reason == d.Reason &&
+		o.Release == d.Release {
+		return c.Outcomes[:last]
+	}
+	return c.Outcomes
+}
+
+// endTries leaves Trying to the last outcome of the last change alone.
+func (c Chapter) endTries(last bool) {
+	for i := range c.Outcomes {
+		c.Outcomes[i].Trying = c.Outcomes[i].Trying && last && i == len(c.Outcomes)-1
+	}
+}
+
 // worked reports whether the change was done: a later release is another one's, such as that of a tag that moved.
 func (c Chapter) worked() bool {
 	return slices.ContainsFunc(c.Outcomes, func(o Outcome) bool { return !o.Failed })
@@ -124,8 +157,13 @@ func turnsBack(phase string) bool {
 }
 
 // settling records whether the object matches its spec. The phase decides this until an event has a condition, since
-// the log may begin late.
-type settling struct{ known, settled bool }
+// the log may begin late. resting is set while Progressing is False: the object waits for a person.
+type settling struct{ known, settled, resting bool }
+
+// tries reports whether Tend goes on with the rollout that an event is about. It doesn't where a person paused a pod.
+func (s settling) tries(d api.EventData) bool {
+	return d.Phase == string(api.RolloutProgressing) && !s.resting
+}
 
 // after takes note of an event about the status.
 func (s *settling) after(action api.EventAction, d api.EventData) {
@@ -138,6 +176,9 @@ func (s *settling) after(action api.EventAction, d api.EventData) {
 		s.settled = d.Phase == string(api.RolloutComplete)
 	}
 	for _, c := range d.Conditions {
+		if c.Type == api.ConditionProgressing {
+			s.resting = c.Status == api.ConditionFalse
+		}
 		switch is := c.Status == api.ConditionTrue; c.Type {
 		case api.ConditionReady:
 			s.known, s.settled = true, is

@@ -259,3 +259,45 @@ func TestTheReleaseOfAMovedTag(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 }
+
+// TestAFailureThatIsStillTriedIsNoEnd: while the rollout goes on, a failure is one that Tend retries. It is an end once
+// the rollout is paused, even for the same reason, and no longer what happens now once something else followed.
+func TestAFailureThatIsStillTriedIsNoEnd(t *testing.T) {
+	troubled := func(w *writes, phase api.RolloutPhase, others ...api.Condition) {
+		next, _ := json.Marshal(map[string]any{"observedGeneration": w.object.Metadata.Generation, "release": "v1",
+			"rollout": map[string]any{"phase": phase, "targetRelease": "v1", "reason": "EngineError", "message": "odd"},
+			"conditions": append(others, condition("Ready", "False", "EngineError", "odd"),
+				condition("Degraded", "True", "EngineError", "odd"))})
+		w.add(change.Status(*w.object, w.status, next))
+		w.status = next
+	}
+	for name, tc := range map[string]struct {
+		then func(w *writes)
+		want []bool
+	}{
+		"still tried": {func(*writes) {}, []bool{true}},
+		"tried on": {func(w *writes) {
+			troubled(w, api.RolloutProgressing, condition("Progressing", "True", "RollingOut", ""))
+		}, []bool{true}},
+		"a pod paused by hand": {func(w *writes) {
+			troubled(w, api.RolloutProgressing, condition("Progressing", "False", "Paused", ""))
+		}, []bool{false}},
+		"paused":        {func(w *writes) { troubled(w, api.RolloutPaused) }, []bool{false}},
+		"turned back":   {func(w *writes) { troubled(w, api.RolloutRollingBack) }, []bool{false}},
+		"went away":     {func(w *writes) { w.observes(api.RolloutComplete, "v1", 2) }, []bool{false, false}},
+		"other changes": {func(w *writes) { w.declare(`{"image":"b"}`) }, []bool{false}},
+	} {
+		w := (&writes{}).declare(`{"image":"a"}`)
+		troubled(w, api.RolloutProgressing)
+		tc.then(w)
+		var got []bool
+		for _, c := range change.History(w.events) {
+			for _, o := range c.Outcomes {
+				got = append(got, o.Trying)
+			}
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}

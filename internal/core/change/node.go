@@ -31,7 +31,7 @@ func Node(name string, old, next *api.NodeState) []Event {
 			moved.Reason, moved.Message = api.ReasonNodeLost, "it does not answer"
 			out = append(out, Event{api.EventLost, moved})
 		case api.NodeSilent:
-			moved.Message = "its heartbeat is missing: if that stays so, it is lost"
+			moved.Message = "no server hears it: if that stays so, it is lost"
 			out = append(out, Event{api.EventSilent, moved})
 		default:
 			moved.Message = fmt.Sprintf("it was %s for %s", old.State, next.ChangedAt.Sub(old.ChangedAt).Round(time.Second))

@@ -31,7 +31,7 @@ func TestNode(t *testing.T) {
 		"a new one":      {nil, &up, []string{`joined up  [address="192.0.2.1" ready="true" version="1"]`}},
 		"it is gone":     {&up, nil, []string{`removed up  []`}},
 		"lost":           {&up, lost, []string{`lost lost it does not answer []`}},
-		"silent":         {&up, silent, []string{`silent silent its heartbeat is missing: if that stays so, it is lost []`}},
+		"silent":         {&up, silent, []string{`silent silent no server hears it: if that stays so, it is lost []`}},
 		"then lost":      {silent, lost, []string{`lost lost it does not answer []`}},
 		"heard again":    {silent, back, []string{`returned up it was silent for 1m0s []`}},
 		"back":           {lost, back, []string{`returned up it was lost for 1m0s []`}},

@@ -13,7 +13,7 @@ func outcomes(about api.EventData, before, after status) []Event {
 	var out []Event
 	if reason, message, failed := after.failure(); failed {
 		was, _, failedBefore := before.failure()
-		if !failedBefore || was != reason || after.failsAgain(before, about.Kind) {
+		if !failedBefore || was != reason || after.failsAgain(before, about.Kind) || after.givesUp(before) {
 			about.Reason, about.Message = Cut(reason, maxPath), line(message)
 			out = append(out, Event{api.EventFailed, about})
 		}
@@ -36,6 +36,11 @@ func outcomes(about api.EventData, before, after status) []Event {
 func (s status) failsAgain(before status, kind api.Kind) bool {
 	ran := before.run() != s.run() && s.LastState == string(api.RunFailed)
 	return ran || !kind.HasRuns() && s.isOfAnother(before, kind)
+}
+
+// givesUp reports whether a rollout that was still tried, though it had failed, is tried no longer.
+func (s status) givesUp(before status) bool {
+	return before.Rollout.Phase == api.RolloutProgressing && s.Rollout.Phase == api.RolloutPaused
 }
 
 // isOfAnother reports whether a status is of another release than the one before. The first that is recorded of what

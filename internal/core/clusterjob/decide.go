@@ -118,6 +118,9 @@ func (in Input) job(action string) (job *api.ClusterJob, retry time.Time, err er
 	}
 	again := over(*stored, in.Now)
 	if result := resultOf(stored, in.Report); result != nil {
+		if in.settled(action) {
+			return stored, time.Time{}, nil
+		}
 		retry = retryAt(*stored, *result)
 		again = !retry.IsZero() && deadline.Left(retry, in.Now, lastRetry) == 0
 	}
@@ -130,3 +133,7 @@ func (in Input) job(action string) (job *api.ClusterJob, retry time.Time, err er
 	}
 	return job, time.Time{}, err
 }
+
+// settled reports whether no other job follows the result of one with an action: an operation that has ended may have
+// been cleaned up in the cluster, where another apply would run it again.
+func (in Input) settled(action string) bool { return action == api.ActionApply && in.ended() != "" }

@@ -46,7 +46,7 @@ func (in Input) delivered(job *api.ClusterJob) api.Condition {
 	}
 	result := resultOf(job, in.Report)
 	switch live := in.live(job); {
-	case live != nil && !in.pastOperation():
+	case live != nil && in.ended() == "":
 		return in.astray(c, job, *live)
 	case in.applied(job) || succeeded(result):
 		c.Status, c.Reason, c.Message = api.ConditionTrue, api.ReasonInCluster,
@@ -56,11 +56,14 @@ func (in Input) delivered(job *api.ClusterJob) api.Condition {
 	case result.Outcome == pull.OutcomeConflict:
 		c.Reason, c.Message = api.ReasonFieldConflict, "in the cluster: "+result.Error
 		c.Next = "give the field up in the cluster or leave it out of the manifest; then tend apply --force"
-	case expired(*result):
+	case expired(*result) && !in.settled(job.Action):
 		return in.underway(c, job)
 	default:
 		c.Reason, c.Message, c.Next = api.ReasonDeliveryFailed, "in the cluster: "+result.Error,
 			"correct the manifest, or what the cluster lacks; it is sent again"
+	}
+	if c.Status == api.ConditionFalse && in.settled(job.Action) {
+		c.Next = doneOnce
 	}
 	return c
 }

@@ -21,13 +21,14 @@ const (
 	calm      = 10 * time.Minute
 )
 
-// live returns how the cluster compares with what a job applied; nil if that is not known, or if nothing differs.
+// live returns how the cluster compares with what a job applied; nil if that is not known, or if nothing differs. Of a
+// job that was in conflict only the loss of the resource counts, which ends the conflict: its fields are others'.
 func (in Input) live(job *api.ClusterJob) *api.ClusterLive {
 	if job == nil || job.Action != api.ActionApply || in.Report == nil || in.Report.Live == nil ||
 		in.Report.Live.Key != job.Key {
 		return nil
 	}
-	if live := in.Report.Live; live.Missing || live.Deleting || len(live.Differences) > 0 {
+	if live := in.Report.Live; live.Missing || live.Deleting || len(live.Differences) > 0 && in.applied(job) {
 		return live
 	}
 	return nil
@@ -45,7 +46,7 @@ func (in Input) heal(job *api.ClusterJob) (why *api.ClusterHeal, at time.Time) {
 	if live == nil || live.Deleting || !in.heals() {
 		return nil, time.Time{}
 	}
-	why = &api.ClusterHeal{Count: 1, Reason: api.ReasonMissing, Message: found(in.Cluster.Name, *live)}
+	why = &api.ClusterHeal{Count: 1, Reason: api.ReasonMissing, Message: in.found(*live)}
 	if !live.Missing {
 		applied := in.Report.Applied
 		// another resource of the name is its maker's
@@ -110,9 +111,15 @@ func asksFor(stored api.ClusterJob, key string) bool {
 	return stored.Key == key || stored.Heal != nil && strings.HasPrefix(stored.Key, key+healMark)
 }
 
-// found describes an operator's finding, in a sentence.
-func found(cluster string, live api.ClusterLive) string {
+// found describes an operator's finding, in a sentence. What was never applied was not deleted either, and what bears
+// its name is another resource.
+func (in Input) found(live api.ClusterLive) string {
+	cluster, never := in.Cluster.Name, in.Report.AppliedJob == ""
 	switch {
+	case live.Missing && never:
+		return fmt.Sprintf("cluster %s does not have it: it was never applied there", cluster)
+	case live.Deleting && never:
+		return fmt.Sprintf("another resource of its name is being deleted in cluster %s", cluster)
 	case live.Missing:
 		return fmt.Sprintf("cluster %s no longer has it: it was deleted there", cluster)
 	case live.Deleting:
@@ -137,9 +144,13 @@ func differenceText(d api.ClusterDifference) string {
 	return text
 }
 
-// astray completes the condition of a job that was done, and whose resource is not as it was applied.
+// doneOnce is the next step of an operation that is not applied again.
+const doneOnce = "an operation is done once: apply one of another name"
+
+// astray completes the condition of a job whose resource is not as it asks for: changed or gone since it was applied,
+// or gone since another one of the name was in the way.
 func (in Input) astray(c api.Condition, job *api.ClusterJob, live api.ClusterLive) api.Condition {
-	c.Status, c.Reason, c.Message = api.ConditionFalse, api.ReasonDrifted, found(in.Cluster.Name, live)
+	c.Status, c.Reason, c.Message = api.ConditionFalse, api.ReasonDrifted, in.found(live)
 	why, at := in.heal(job)
 	switch {
 	case live.Missing:
@@ -149,8 +160,12 @@ func (in Input) astray(c api.Condition, job *api.ClusterJob, live api.ClusterLiv
 	}
 	ref := in.Object.Ref()
 	switch {
+	case in.Object.Kind == api.KindOperation && in.Report.AppliedJob == "" && live.Missing:
+		c.Next = "nothing is in its way any more: tend apply --force"
+	case in.Object.Kind == api.KindOperation && in.Report.AppliedJob == "":
+		c.Next = "once the other one is gone: tend apply --force"
 	case in.Object.Kind == api.KindOperation:
-		c.Next = "an operation is done once: to do the same again, apply an operation of another name"
+		c.Next = doneOnce
 	case !in.heals():
 		c.Next = fmt.Sprintf("to apply it again: tend apply --force; drift is only reported for %s %s/%s",
 			ref.Kind, ref.Scope, ref.Name)

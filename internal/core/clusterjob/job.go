@@ -78,10 +78,13 @@ func Unfinished(job api.ClusterJob, report *api.ClusterReport, now time.Time) bo
 	return !over(job, now) && report != nil && report.UID == job.UID && report.Job == job.ID && report.Result == nil
 }
 
-// Delivered reports whether a job has applied what it asks for: the cluster is compared with it.
+// Delivered reports whether the cluster is compared with a job: the job has applied what it asks for, or was in
+// conflict, which ends when the resource is gone.
 func Delivered(job api.ClusterJob, report *api.ClusterReport) bool {
 	in := Input{Report: report}
-	return report != nil && report.UID == job.UID && in.applied(&job)
+	result := resultOf(&job, report)
+	return report != nil && report.UID == job.UID &&
+		(in.applied(&job) || result != nil && result.Outcome == pull.OutcomeConflict && job.Action == api.ActionApply)
 }
 
 // retryAt returns when a job that ended is to be followed by another for the same thing; zero if never.

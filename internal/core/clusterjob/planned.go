@@ -59,8 +59,8 @@ func (in Input) restored(job *api.ClusterJob) (out []api.PlannedAction) {
 		for _, d := range live.Differences {
 			add("restore", api.ReasonDrifted, fmt.Sprintf("restore in cluster %s: %s", in.Cluster.Name, differenceText(d)))
 		}
-	case !in.pastOperation():
-		add("create", api.ReasonMissing, found(in.Cluster.Name, *live))
+	case in.ended() == "":
+		add("create", api.ReasonMissing, in.found(*live))
 	}
 	return out
 }

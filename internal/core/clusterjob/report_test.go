@@ -277,7 +277,7 @@ func TestOperationPhases(t *testing.T) {
 		"succeeded": {[]pull.Condition{{Type: "Succeeded", Status: "True", Reason: "EngineCompleted"}},
 			api.OperationSucceeded, api.ConditionTrue, api.ConditionFalse},
 		"failed": {[]pull.Condition{{Type: "Failed", Status: "True", Reason: "EngineFailed", Message: "no disk"}},
-			api.DeliveredFailed, api.ConditionUnknown, api.ConditionTrue},
+			api.DeliveredFailed, api.ConditionFalse, api.ConditionTrue},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()

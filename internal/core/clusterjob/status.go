@@ -3,7 +3,6 @@ package clusterjob
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"tend.dev/tend/api"
@@ -42,14 +41,7 @@ func (in Input) status(job *api.ClusterJob, retry time.Time) api.DeliveredStatus
 // person changes something is wrong with an instance; an operation waits for it.
 func (in Input) degraded(job *api.ClusterJob, delivered api.Condition) api.Condition {
 	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionFalse, Reason: api.ReasonAsExpected}
-	troubled := func(kind string) bool {
-		reported := in.reported(kind, api.ConditionTrue)
-		if reported != nil {
-			c.Status, c.Reason, c.Message = api.ConditionTrue, reported.Reason, reported.Message
-		}
-		return reported != nil
-	}
-	switch isOperation := in.Object.Kind == api.KindOperation; {
+	switch {
 	case delivered.Status == api.ConditionFalse:
 		c.Status, c.Reason, c.Message, c.Next = api.ConditionTrue, delivered.Reason, delivered.Message, delivered.Next
 	case !in.applied(job):
@@ -57,10 +49,16 @@ func (in Input) degraded(job *api.ClusterJob, delivered api.Condition) api.Condi
 			c.Status, c.Reason, c.Message = api.ConditionTrue, heal.Reason,
 				fmt.Sprintf("%s; it is applied again for the %d. time", heal.Message, heal.Count)
 		}
-	case isOperation:
-		_ = troubled(operationFailed) || troubled(api.ConditionDegraded)
+	case in.Object.Kind == api.KindOperation:
+		return in.failing(c)
 	default:
-		_ = troubled(reportedBlocked) || troubled(api.ConditionDegraded)
+		cause := in.reported(reportedBlocked, api.ConditionTrue)
+		if cause == nil {
+			cause = in.reported(api.ConditionDegraded, api.ConditionTrue)
+		}
+		if cause != nil {
+			c.Status, c.Reason, c.Message = api.ConditionTrue, cause.Reason, cause.Message
+		}
 	}
 	return c
 }
@@ -69,17 +67,15 @@ func (in Input) degraded(job *api.ClusterJob, delivered api.Condition) api.Condi
 func (in Input) progressing(job *api.ClusterJob, delivered, ready, degraded api.Condition) api.Condition {
 	c := api.Condition{Type: api.ConditionProgressing, Status: api.ConditionFalse, Reason: api.ReasonComplete}
 	begin := func(reason, message string) { c.Status, c.Reason, c.Message = api.ConditionTrue, reason, message }
-	blocked, working := in.reported(reportedBlocked, api.ConditionTrue),
-		in.reported(reportedReconciling, api.ConditionTrue)
+	working := in.reported(reportedReconciling, api.ConditionTrue)
 	switch {
 	case degraded.Status == api.ConditionTrue:
 	case delivered.Status == api.ConditionUnknown:
 		begin(delivered.Reason, delivered.Message)
 	case ready.Status == api.ConditionTrue || !in.applied(job):
-	case in.Object.Kind == api.KindOperation && blocked != nil:
-		begin(blocked.Reason, blocked.Message)
+	case in.ended() != "":
 	case in.Object.Kind == api.KindOperation:
-		begin(ready.Reason, ready.Message)
+		begin(in.step(ready))
 	case working != nil:
 		begin(working.Reason, cmp.Or(working.Message, ready.Message))
 	default:
@@ -131,17 +127,6 @@ func kept(before []api.Condition, c api.Condition, now time.Time) api.Condition 
 	return api.SetCondition(was, c, now.UTC())[0]
 }
 
-// The conditions of an operation that end it.
-const (
-	operationSucceeded = "Succeeded"
-	operationFailed    = "Failed"
-	operationCancelled = "Cancelled"
-	operationRunning   = "Running"
-)
-
-// operationEnds are the conditions of an operation that has ended.
-var operationEnds = []string{operationSucceeded, operationFailed, operationCancelled}
-
 // ready returns whether the declared generation is ready: of an operation, whether it has succeeded. A report counts if
 // it is about the content of the present job, and the cluster has that content.
 func (in Input) ready(job *api.ClusterJob, delivered api.Condition) api.Condition {
@@ -156,17 +141,16 @@ func (in Input) ready(job *api.ClusterJob, delivered api.Condition) api.Conditio
 	if in.Object.Metadata.Deleting() || delivered.Status != api.ConditionTrue || !in.applied(job) {
 		return c
 	}
-	wanted := api.ConditionReady
-	if in.Object.Kind == api.KindOperation {
-		wanted = operationSucceeded
-	}
 	c.Reason, c.Message = api.ReasonNotReported, "the cluster has not reported yet how it is"
+	if in.Object.Kind == api.KindOperation {
+		return in.success(c)
+	}
 	for _, reported := range in.Report.Conditions {
-		if reported.Type == wanted {
+		if reported.Type == api.ConditionReady {
 			c.Status, c.Reason, c.Message = reported.Status, reported.Reason, reported.Message
 		}
 	}
-	if silent := in.silent(); silent != nil && in.Object.Kind != api.KindOperation {
+	if silent := in.silent(); silent != nil {
 		c.Message = fmt.Sprintf("%s; it was %s/%s then", silent.Message, c.Status, c.Reason)
 		c.Status, c.Reason = api.ConditionUnknown, silent.Reason
 	}
@@ -182,14 +166,6 @@ func (in Input) silent() *api.Condition {
 	return nil
 }
 
-// pastOperation reports whether the object is an operation that has ended: that its resource is gone since changes
-// nothing.
-func (in Input) pastOperation() bool {
-	ended := slices.ContainsFunc(operationEnds,
-		func(kind string) bool { return in.reported(kind, api.ConditionTrue) != nil })
-	return in.Object.Kind == api.KindOperation && ended
-}
-
 // reported returns a condition of the resource with a status.
 func (in Input) reported(conditionType string, status api.ConditionStatus) *api.ReportedCondition {
 	if in.Report == nil {
@@ -203,9 +179,10 @@ func (in Input) reported(conditionType string, status api.ConditionStatus) *api.
 	return nil
 }
 
-// others returns the conditions of the resource that Tend has none of its own for.
+// others returns the conditions of the resource that Tend has none of its own for. If the object was refused and never
+// applied, they are another resource's.
 func (in Input) others() (out []api.Condition) {
-	if in.Report == nil {
+	if in.Report == nil || in.Report.AppliedJob == "" && in.Report.Result != nil {
 		return nil
 	}
 	for _, c := range in.Report.Conditions {
@@ -222,28 +199,22 @@ func (in Input) others() (out []api.Condition) {
 
 // phase returns one word for the state of the object.
 func (in Input) phase(delivered api.Condition, job *api.ClusterJob) string {
+	ended := in.ended()
 	switch {
 	case job == nil:
 		return api.DeliveredPending
 	case job.Action == api.ActionDelete:
 		return api.DeliveredDeleting
+	case ended != "":
+		return ended
 	case delivered.Reason == api.ReasonFieldConflict:
 		return api.DeliveredConflict
 	case delivered.Reason == api.ReasonMissing || delivered.Reason == api.ReasonTerminating:
 		return api.DeliveredMissing
 	case delivered.Reason == api.ReasonDrifted:
 		return api.DeliveredDrifted
-	case in.Object.Kind == api.KindOperation && in.applied(job):
-		for _, end := range []struct{ condition, phase string }{
-			{operationSucceeded, api.OperationSucceeded}, {operationFailed, api.DeliveredFailed},
-			{operationCancelled, api.OperationCancelled}, {operationRunning, api.OperationRunning},
-		} {
-			if in.reported(end.condition, api.ConditionTrue) != nil {
-				return end.phase
-			}
-		}
-	}
-	switch {
+	case in.Object.Kind == api.KindOperation && in.applied(job) && in.reported(operationRunning, api.ConditionTrue) != nil:
+		return api.OperationRunning
 	case delivered.Status == api.ConditionFalse:
 		return api.DeliveredFailed
 	case delivered.Reason == api.ReasonWaitingForCluster:

@@ -152,6 +152,9 @@ func (n Need) Refuses(runtime string) string {
 	return "runs containers, not plain processes: " + n.Processes
 }
 
+// Never begins the message of Missing if no node that could be added would help.
+const Never = "no node can ever run it: "
+
 // Missing says that none of the runtimes can run the pod, and what to do; empty if one can, or if there are none.
 func (n Need) Missing(runtimes []string) (message, next string) {
 	if len(runtimes) == 0 || slices.ContainsFunc(runtimes, n.Takes) {
@@ -159,7 +162,7 @@ func (n Need) Missing(runtimes []string) (message, next string) {
 	}
 	switch {
 	case n.Containers != "" && n.Processes != "":
-		return fmt.Sprintf("no runtime can run it: %s, and %s", n.Processes, n.Containers),
+		return fmt.Sprintf(Never+"%s, and %s", n.Processes, n.Containers),
 			either(n.instead, cmp.Or(n.without, "correct it and apply again"))
 	case n.Containers != "":
 		return "no node runs containers, which it needs: " + n.Containers,

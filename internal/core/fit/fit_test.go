@@ -40,7 +40,7 @@ func TestNeed(t *testing.T) {
 		"an init's path":   {"it runs in the pod's place", func(s *api.WorkloadSpec) { s.Inits = []api.Init{{Image: "/srv/init"}} }, Facts{}, false, true, "/srv/init"},
 		"a build":          {"only an engine builds it", func(s *api.WorkloadSpec) { s.Image = ""; s.Build = &api.Build{} }, Facts{}, true, false, "plain processes are not built from source"},
 		"a deployer's":     {"a process isolates nothing", nil, Facts{Confined: true}, true, false, "a deployer"},
-		"neither":          {"nothing honours both", func(s *api.WorkloadSpec) { s.Image = "/srv/web"; s.ReadOnly = true }, Facts{}, false, false, "no runtime can run it: its image is a folder (/srv/web), and plain"},
+		"neither":          {"nothing honours both", func(s *api.WorkloadSpec) { s.Image = "/srv/web"; s.ReadOnly = true }, Facts{}, false, false, "no node can ever run it: its image is a folder (/srv/web), and plain"},
 		"constrained": {"the placement names a runtime", func(s *api.WorkloadSpec) {
 			s.Placement = &api.Placement{Constraints: []string{"node.runtime == process", "node.arch == amd64"}}
 		}, Facts{}, false, true, "placement.constraints has node.runtime == process"},

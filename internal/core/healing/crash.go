@@ -168,11 +168,15 @@ func (p *planner) explainLoop() (reason, message, next string) {
 
 // crashMessage names the number of starts that listings show of the pod: of its exits only the last few are kept.
 func (p *planner) crashMessage() string {
-	starts := max(p.out.Status.Incarnations, len(p.out.Status.Exits))
-	if p.out.Status.OOMKilled {
-		return fmt.Sprintf("%s, again and again: %d starts", p.killedMessage(), starts)
+	s := p.out.Status
+	starts := fmt.Sprintf("%d starts", max(s.Incarnations, len(s.Exits)))
+	switch {
+	case s.OOMKilled:
+		return p.killedMessage() + ": " + starts
+	case s.ExitCode == nil:
+		return "the program keeps exiting: " + starts
 	}
-	return fmt.Sprintf("it exits again and again: %d starts; last, %s", starts, p.exitMessage())
+	return "the program keeps exiting: " + starts + ", last with " + p.exitWords()
 }
 
 // endedByItself reports whether a container that the engine left stopped had exited by itself. The engine restarts what

@@ -102,7 +102,7 @@ func (p *planner) makeInit(init Init, progress *api.InitProgress) {
 		return
 	}
 	if init.Image == ImageMissing {
-		p.initStep(Pull, init, "its image is not on this node; it is being pulled")
+		p.initStep(Pull, init, p.node()+" pulls its image, which it doesn't have")
 		return
 	}
 	p.initStep(Create, init, "")

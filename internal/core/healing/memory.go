@@ -2,12 +2,13 @@ package healing
 
 import "tend.dev/tend/api"
 
-// killedMessage says that a container ran out of memory, and at which limit if that is known.
+// killedMessage says that a container ran out of memory, and at which limit if one is known: it may also be one of the
+// engine's options, or of a group of processes around it.
 func (p *planner) killedMessage() string {
 	if p.MemoryLimit == "" {
-		return "killed for want of memory"
+		return "the program was killed for lack of memory"
 	}
-	return "killed at its " + p.MemoryLimit + " limit"
+	return "the program was killed at its memory limit of " + p.MemoryLimit
 }
 
 // nextStep returns the step that helps against a reason that this package sets; empty if it depends on the program.
@@ -16,7 +17,10 @@ func (p *planner) nextStep(reason string) string {
 	case reason != api.ReasonOOMKilled:
 		return ""
 	case p.MemoryLimit == "":
-		return "raise its memory limit, or free memory on the node"
+		return "free memory on " + p.node() + ", or reserve what the program needs: resources.reservations.memory"
 	}
 	return "raise resources.limits.memory"
 }
+
+// node is the task's node, as messages name it.
+func (p *planner) node() string { return "node " + p.Task.Node }

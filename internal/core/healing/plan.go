@@ -52,6 +52,9 @@ func (p *planner) remove() {
 		return
 	}
 	if !p.Status.State.Terminal() { // an end keeps its reason
+		if p.Container.live() {
+			p.observe() // it may have started since the last report
+		}
 		p.down(api.ReasonStopping, "")
 	}
 	switch {
@@ -132,7 +135,7 @@ func (p *planner) stepToRunning() {
 		p.tidyInits(func(*InitContainer) bool { return true })
 	case Paused:
 		p.advance(api.TaskRunning)
-		p.down(api.ReasonPaused, "the container was paused by hand; `docker unpause` lets it go on")
+		p.down(api.ReasonPaused, "the container was paused by hand; `docker unpause` on "+p.node()+" lets it go on")
 	case Restarting:
 		p.advance(api.TaskRunning)
 		if p.out.Status.CrashLoop {
@@ -168,10 +171,10 @@ func (p *planner) absent() {
 		p.down(api.ReasonPluginAtWork,
 			"the pod was removed while a plugin's command works on it; it is made again when the command ends")
 	case p.Occupied:
-		p.prepare(None, api.ReasonWaitingForPredecessor, "is made when its former container on this node is gone")
+		p.prepare(None, api.ReasonWaitingForPredecessor, "waits until its former container on "+p.node()+" is gone")
 		p.out.After = occupiedRecheck
 	case p.Image == ImageMissing:
-		p.prepare(Pull, api.ReasonPullingImage, "the image is not on this node; it is being pulled")
+		p.prepare(Pull, api.ReasonPullingImage, p.node()+" pulls the image, which it doesn't have")
 	case p.Status.Container != "":
 		p.prepare(Create, api.ReasonContainerRemoved, "the container was removed; it is made again")
 	default:

@@ -166,7 +166,7 @@ func crash(t *testing.T, watched bool, offsets ...time.Duration) healing.Decisio
 	for i, offset := range offsets {
 		c := &healing.Container{
 			ID: "c1", State: healing.Restarting, Restart: "unless-stopped", RestartCount: i + 1, ExitCode: 3,
-			StartedAt: start.Add(offset - time.Millisecond), FinishedAt: start.Add(offset),
+			CreatedAt: start, StartedAt: start.Add(offset - time.Millisecond), FinishedAt: start.Add(offset),
 		}
 		d = planRead(healing.Input{Task: task, Status: d.Status, Container: c, Watched: watched}, start.Add(offset), "boom")
 	}
@@ -209,7 +209,7 @@ func TestASecondWriterIsNamedBeforeTheLoop(t *testing.T) {
 		in := healing.Input{Task: task, Status: before.Status, Container: c, Watched: true, Beside: beside}
 		for _, want := range []string{api.ReasonVolumeInUse, api.ReasonCrashLoop} {
 			got := planRead(in, at, "boom").Status
-			if got.Reason != want || !got.CrashLoop || !strings.Contains(got.Message, "exits again and again") {
+			if got.Reason != want || !got.CrashLoop || !strings.Contains(got.Message, "the program keeps exiting: ") {
 				t.Errorf("%s: %s: %s %q, loop %v; want %s", name, tc.reason, got.Reason, got.Message, got.CrashLoop, want)
 			}
 			said := strings.HasPrefix(got.Message, beside.Message)
@@ -254,14 +254,16 @@ func TestGivesUpAfterFiveEnds(t *testing.T) {
 	if d.Action.Verb != healing.Stop || d.Status.State != api.TaskRunning {
 		t.Fatalf("5 ends in 5 min: %s", outcome(d))
 	}
-	stopped := &healing.Container{ID: "c1", State: healing.Exited, RestartCount: 5, ExitCode: 3, StartedAt: start}
+	stopped := &healing.Container{ID: "c1", State: healing.Exited, RestartCount: 5, ExitCode: 3,
+		CreatedAt: start, StartedAt: start.Add(5 * time.Minute)}
 	task := api.Task{ID: "t1", Class: api.ClassKeep, Desired: api.DesiredRunning}
 	in := healing.Input{Task: task, Status: d.Status, Container: stopped, Cause: healing.CauseHand}
 	d = planRead(in, start.Add(time.Hour), "last words")
 	if d.Status.State != api.TaskFailed || d.Status.Reason != api.ReasonCrashLoop || d.Status.LastLog[0] != "last words" {
 		t.Errorf("once stopped the task has failed, however long stopping took: %s", outcome(d))
 	}
-	if !strings.Contains(d.Status.Message, "it exits again and again: ") || !strings.Contains(d.Status.Message, "exit code 3") {
+	if !strings.HasPrefix(d.Status.Message, "the program keeps exiting: ") ||
+		!strings.HasSuffix(d.Status.Message, " starts, last with exit code 3") {
 		t.Errorf("message %q", d.Status.Message)
 	}
 	d = crash(t, true, 0, time.Minute, 2*time.Minute, 3*time.Minute, 5*time.Minute+time.Second)
@@ -306,7 +308,7 @@ func TestKilledWithoutAWord(t *testing.T) {
 		want  string
 	}{
 		"unexplained":   {healing.CauseExit, 137, false, "reported no lack of memory"},
-		"out of memory": {healing.CauseExit, 137, true, "killed for want of memory"},
+		"out of memory": {healing.CauseExit, 137, true, "the program was killed for lack of memory"},
 		"unwatched":     {healing.CauseUnknown, 137, false, "ended with exit code 137"},
 		"another code":  {healing.CauseExit, 3, false, "ended with exit code 3"},
 	} {

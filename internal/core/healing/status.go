@@ -203,15 +203,21 @@ func (p *planner) exitReason(otherwise string) string {
 const killedCode = 137
 
 func (p *planner) exitMessage() string {
-	code, oom := p.out.Status.ExitCode, p.out.Status.OOMKilled
 	switch {
-	case oom:
+	case p.out.Status.OOMKilled:
 		return p.killedMessage()
-	case code == nil:
+	case p.out.Status.ExitCode == nil:
 		return "the container ended"
-	case *code == killedCode && p.Cause == CauseExit:
-		return "the container ended with exit code 137: something killed it, and the engine reported no lack of memory, " +
-			"which it can miss in a container's first moments"
 	}
-	return fmt.Sprintf("the container ended with exit code %d", *code)
+	return "the container ended with " + p.exitWords()
+}
+
+// exitWords names the exit code, which is known.
+func (p *planner) exitWords() string {
+	code := *p.out.Status.ExitCode
+	if code == killedCode && p.Cause == CauseExit {
+		return "exit code 137: something killed it, and the engine reported no lack of memory, which it can miss in a " +
+			"container's first moments"
+	}
+	return fmt.Sprintf("exit code %d", code)
 }

@@ -20,6 +20,8 @@ type Claim struct {
 	// TLS is the policy that the object declares; nil if it declares none.
 	TLS        *api.IngressTLS
 	SharedWith []string
+	// Paths are those of its locations.
+	Paths []string
 }
 
 // ClaimOf returns the claim of an object; false if it asks for no host.
@@ -27,6 +29,9 @@ func ClaimOf(object api.Object) (Claim, bool) {
 	spec, routed := routeOf(object)
 	claim := Claim{Ref: object.Ref(), Host: strings.ToLower(spec.Host), TLS: spec.TLS, SharedWith: spec.SharedWith}
 	claim.Since = since(object, claim.Host)
+	for _, location := range spec.Locations {
+		claim.Paths = append(claim.Paths, location.Below())
+	}
 	return claim, routed && claim.Host != ""
 }
 

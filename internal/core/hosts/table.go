@@ -94,12 +94,7 @@ func (t Table) Served(c Claim) (policy *api.IngressTLS, by api.Ref, served bool)
 
 // tls returns the policy of a host, and the object that declares it.
 func (t Table) tls(host string, owner Claim) (*api.IngressTLS, api.Ref) {
-	scope := ""
-	for _, c := range t[host] {
-		if t.holds(c, owner) && (scope == "" || c.Ref.Scope == owner.Ref.Scope) {
-			scope = c.Ref.Scope // of the owner; under a wildcard of the owner, of the first that it is shared with
-		}
-	}
+	scope := t.decides(host, owner)
 	for _, c := range t[host] {
 		if c.Ref.Scope == scope && c.TLS != nil {
 			return c.TLS, c.Ref
@@ -108,12 +103,41 @@ func (t Table) tls(host string, owner Claim) (*api.IngressTLS, api.Ref) {
 	return nil, api.Ref{}
 }
 
+// decides returns the scope whose TLS policy a host has: the owner's, or under a wildcard of the owner that of the
+// first claim that it is shared with.
+func (t Table) decides(host string, owner Claim) (scope string) {
+	for _, c := range t[host] {
+		if t.holds(c, owner) && (scope == "" || c.Ref.Scope == owner.Ref.Scope) {
+			scope = c.Ref.Scope
+		}
+	}
+	return scope
+}
+
+// IsGuest reports whether a claim of the table is of another scope than the one that decides about the TLS of the host.
+// Such a scope must not prove to an authority that the host is its own: it would get a certificate of all of it.
+func (t Table) IsGuest(c Claim) bool {
+	owner, _ := t.owner(c.Host)
+	return t.decides(c.Host, owner) != c.Ref.Scope
+}
+
 // Refusal explains why a claim is refused.
 type Refusal struct {
 	// Field is the field of the claim, Detail the problem with it, Next the next step.
 	Field, Detail, Next string
 	// By is the object that the claim clashes with.
 	By api.Ref
+}
+
+// Hidden returns the refusal for one who may not know the other object, nor its scope.
+func (r Refusal) Hidden() *Refusal {
+	out := r
+	out.Detail, out.Next = "it belongs to an object of another scope", "choose another host, or ask an admin whose it is"
+	if r.Field == "tls" {
+		out.Detail = "the host is served by one TLS policy, and an object of another scope declares it"
+		out.Next = "leave tls out, which takes the policy of the host; or ask an admin"
+	}
+	return &out
 }
 
 // Refuse returns the refusal of a claim of the table; nil if the claim holds.
@@ -126,6 +150,14 @@ func (t Table) Refuse(c Claim) *Refusal {
 				c.Host, owner.Ref.Scope, owner.Ref, owner.Host),
 			Next: fmt.Sprintf("choose another host; or have the owner share it: shared_with = [%q] in %s",
 				c.Ref.Scope, owner.Ref),
+		}
+	}
+	if i := slices.IndexFunc(c.Paths, api.IsProofPath); i >= 0 && t.IsGuest(c) {
+		return &Refusal{
+			By: owner.Ref, Field: fmt.Sprintf("locations[%d].path", i),
+			Detail: fmt.Sprintf("%s of %s is where authorities check who has the host, which is of the scope %s", c.Paths[i],
+				c.Host, t.decides(c.Host, owner)),
+			Next: "leave the location out: sharing a host gives no certificate of it",
 		}
 	}
 	policy, by := t.tls(c.Host, owner)

@@ -82,6 +82,50 @@ func TestServed(t *testing.T) {
 	}
 }
 
+// TestIsGuest: who may not prove that the host is its own, by whatever location; and what is refused of it at once.
+func TestIsGuest(t *testing.T) {
+	const host, acme = `{"host":"a.example"`, `,"locations":[{"path":"/x"},{"path":"/.well-known/acme-challenge/"}]`
+	shares := claimed("b", "x", 1, host+`,"shared_with":["a","c"]`+acme+`}`)
+	below := claimed("b", "x", 1, `{"host":"*.example","shared_with":["a","c"]}`)
+	for name, tc := range map[string]struct {
+		reason string
+		stored []*api.Object
+		// want says of each: "own", "guest", or the field that is refused.
+		want []string
+	}{
+		"owner":     {"the host is its own", []*api.Object{shares}, []string{"own"}},
+		"guest":     {"with other paths", []*api.Object{shares, claimed("a", "x", 2, host+`}`)}, []string{"own", "guest"}},
+		"challenge": {"", []*api.Object{shares, claimed("a", "x", 2, host+acme+`}`)}, []string{"own", "locations[1].path"}},
+		"a challenge": {"below it", []*api.Object{shares, claimed("a", "x", 2, host+
+			`,"locations":[{"path":"/.well-known/acme-challenge/token"}]}`)}, []string{"own", "locations[0].path"}},
+		"another authority's": {"by a file", []*api.Object{shares, claimed("a", "x", 2, host+
+			`,"locations":[{"path":"/.well-known/pki-validation"}]}`)}, []string{"own", "locations[0].path"}},
+		"above": {"it is shared, and the routes leave the challenges out", []*api.Object{shares, claimed("a", "x", 2, host+
+			`,"locations":[{"path":"/.well-known"},{"path":"/.well-known/acme-challenges"}]}`)}, []string{"own", "guest"}},
+		"below a wildcard": {"the first guest decides about the TLS of the name", []*api.Object{below,
+			claimed("a", "x", 2, host+acme+`}`), claimed("c", "x", 3, host+`}`)}, []string{"own", "own", "guest"}},
+		"of a wildcard": {"the owner claims the very host", []*api.Object{below,
+			claimed("a", "x", 2, `{"host":"*.example"`+acme+`}`)}, []string{"own", "locations[1].path"}},
+	} {
+		table := TableOf(slices.Values(tc.stored))
+		for i, object := range tc.stored {
+			claim, _ := ClaimOf(*object)
+			got := "own"
+			if table.IsGuest(claim) {
+				got = "guest"
+			}
+			if refusal := table.Refuse(claim); refusal != nil {
+				if got = refusal.Field; refusal.Next == "" || refusal.By.Scope != "b" {
+					t.Errorf("%s: %+v", name, refusal)
+				}
+			}
+			if got != tc.want[i] {
+				t.Errorf("%s: %s: %s is %s, want %s", name, tc.reason, object.Ref(), got, tc.want[i])
+			}
+		}
+	}
+}
+
 // TestStamp: a claim keeps its time with its host, and a new one is the last, also where the clock was set back.
 func TestStamp(t *testing.T) {
 	old := claimed("b", "x", 1, `{"host":"A.example"}`)

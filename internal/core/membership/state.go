@@ -13,16 +13,22 @@ const (
 	Added State = "added"
 	// Joining: its store has started, and has no vote yet.
 	Joining State = "joining"
-	// Voting: it is one of several that vote, up or down.
+	// Voting: it is one of several that vote, up or down. The members of the store say no more.
 	Voting State = "voting"
+	// Leading: it votes, and the controllers run on it.
+	Leading State = "leading"
+	// Down: it votes, and its process doesn't run.
+	Down State = "down"
 	// Only: it is the only one that votes.
 	Only State = "only"
 	// Removed: a person took it out, or its join was undone.
 	Removed State = "removed"
+	// External: it runs, and the store is an external etcd, which has no members of servers.
+	External State = "on an external etcd"
 )
 
 // States are all states, in the order of a server's life.
-var States = []State{Absent, Added, Joining, Voting, Only, Removed}
+var States = []State{Absent, Added, Joining, Voting, Leading, Down, Only, Removed, External}
 
 // Server is a server as the members of the store know it.
 type Server struct {

@@ -17,30 +17,43 @@ const (
 	Start Command = "start"
 	// StartWiped: the same with a root that has lost the store.
 	StartWiped Command = "start without its store"
-	// Remove: tend servers remove.
+	// Remove: tend servers remove, at another server.
 	Remove Command = "remove"
+	// RemoveAtItself: tend servers remove, at the server that is to be removed.
+	RemoveAtItself Command = "remove, at itself"
+	// Replace: tend servers remove at another server, then tend server --join under its name and at its address, on a
+	// new machine.
+	Replace Command = "replace"
 	// Promote: the other servers look whether it can have a vote.
 	Promote Command = "promote"
 	// Expire: it has not gone on with its join for as long as one may take.
 	Expire Command = "expire"
+	// Restore: tend restore with its root, once it is stopped, and tend server.
+	Restore Command = "restore"
+	// RestoreForced: the same with --force.
+	RestoreForced Command = "restore --force"
 	// BecomeAgent: tend agent --join with its root.
 	BecomeAgent Command = "become an agent"
 )
 
 // Commands are all commands, in the order of the documentation.
-var Commands = []Command{Join, JoinElsewhere, JoinRenamed, Start, StartWiped, Remove, Promote, Expire, BecomeAgent}
+var Commands = []Command{Join, JoinElsewhere, JoinRenamed, Start, StartWiped, Remove, RemoveAtItself, Replace, Promote,
+	Expire, Restore, RestoreForced, BecomeAgent}
 
 // Effect is the result of a command.
 type Effect string
 
 // The effects of commands.
 const (
-	Nothing Effect = "nothing"
-	Founds  Effect = "founds a cluster"
-	Joins   Effect = "joins"
-	GoesOn  Effect = "goes on"
-	Leaves  Effect = "is removed"
-	Votes   Effect = "gets its vote"
+	Nothing  Effect = "nothing"
+	Founds   Effect = "founds a cluster"
+	Joins    Effect = "joins"
+	GoesOn   Effect = "goes on"
+	Leaves   Effect = "is removed"
+	Votes    Effect = "gets its vote"
+	Replaced Effect = "is replaced"
+	// Alone: it has a store of its own from then on, without the other servers, and is paused.
+	Alone   Effect = "is alone, paused"
 	Agent   Effect = "is a node"
 	Refused Effect = "refused"
 )
@@ -79,45 +92,76 @@ var (
 	unknown = Rule{Refused, "no such server", "no server is called {server}", "tend servers lists them"}
 	only    = Rule{Refused, "the only one", "{server} is the only server that votes: the cluster would have no store",
 		"tend servers; to move it, join another server first"}
+	itself = Rule{Refused, "it is asked itself", "{server} is this server itself",
+		"at another server: tend servers remove {server}"}
+	outside = Rule{Refused, "etcd knows no servers",
+		"the store is an external etcd, which knows no servers: one that is stopped is in no list any more",
+		"stop tend server on that machine; for its node: tend drain, then tend nodes remove"}
+	used = Rule{Refused, "its root is used", "this root is in use",
+		"give an empty --root; to restore there all the same, stop all servers and add --force"}
 	serves = Rule{Refused, "it is a server",
 		"{root} is that of server {server}, which is not removed: its server runs the agent of this machine too",
 		"tend servers remove {server} at another server, and start tend server here once, which learns of it; or give another --root"}
 )
 
-// Table has the effect of each command on a server in each state. The documentation has the same table.
+// Table has the effect of each command on a server in each state. The documentation has the same table. A server that
+// leads, or that is down, is one that votes: no decision needs to know which of them it is.
 var Table = map[Command]map[State]Rule{
 	Join: {
-		Absent: {Effect: Joins}, Added: {Effect: Joins}, Joining: lostStore, Voting: lostStore, Only: lostStore,
-		Removed: {Effect: Joins},
+		Absent: {Effect: Joins}, Added: {Effect: Joins}, Joining: lostStore, Voting: lostStore, Leading: lostStore,
+		Down: lostStore, Only: lostStore, Removed: {Effect: Joins}, External: taken,
 	},
 	JoinElsewhere: {
-		Absent: {Effect: Joins}, Added: busy, Joining: taken, Voting: taken, Only: taken, Removed: {Effect: Joins},
+		Absent: {Effect: Joins}, Added: busy, Joining: taken, Voting: taken, Leading: taken, Down: taken, Only: taken,
+		Removed: {Effect: Joins}, External: taken,
 	},
 	JoinRenamed: {
-		Absent: {Effect: Joins}, Added: {Effect: Joins}, Joining: occupied, Voting: occupied, Only: occupied,
-		Removed: {Effect: Joins},
+		Absent: {Effect: Joins}, Added: {Effect: Joins}, Joining: occupied, Voting: occupied, Leading: occupied,
+		Down: occupied, Only: occupied, Removed: {Effect: Joins}, External: {Effect: Joins},
 	},
 	Start: {
 		Absent: {Effect: Founds}, Added: {Effect: GoesOn}, Joining: {Effect: GoesOn}, Voting: {Effect: GoesOn},
-		Only: {Effect: GoesOn}, Removed: gone,
+		Leading: {Effect: GoesOn}, Down: {Effect: GoesOn}, Only: {Effect: GoesOn}, Removed: gone,
+		External: {Effect: GoesOn},
 	},
 	StartWiped: {
-		Absent: {Effect: Founds}, Added: {Effect: GoesOn}, Joining: wiped, Voting: wiped, Only: wiped, Removed: wiped,
+		Absent: {Effect: Founds}, Added: {Effect: GoesOn}, Joining: wiped, Voting: wiped, Leading: wiped, Down: wiped,
+		Only: wiped, Removed: wiped, External: {Effect: GoesOn},
 	},
 	Remove: {
 		Absent: unknown, Added: {Effect: Leaves}, Joining: {Effect: Leaves}, Voting: {Effect: Leaves},
-		Only: only, Removed: unknown,
+		Leading: {Effect: Leaves}, Down: {Effect: Leaves}, Only: only, Removed: unknown, External: outside,
+	},
+	RemoveAtItself: {
+		Absent: {Effect: Nothing}, Added: {Effect: Nothing}, Joining: {Effect: Nothing}, Voting: itself,
+		Leading: itself, Down: {Effect: Nothing}, Only: only, Removed: {Effect: Nothing}, External: outside,
+	},
+	Replace: {
+		Absent: unknown, Added: {Effect: Replaced}, Joining: {Effect: Replaced}, Voting: {Effect: Replaced},
+		Leading: {Effect: Replaced}, Down: {Effect: Replaced}, Only: only, Removed: unknown, External: outside,
 	},
 	Promote: {
 		Absent: {Effect: Nothing}, Added: {Effect: Nothing}, Joining: {Effect: Votes}, Voting: {Effect: Nothing},
-		Only: {Effect: Nothing}, Removed: {Effect: Nothing},
+		Leading: {Effect: Nothing}, Down: {Effect: Nothing}, Only: {Effect: Nothing}, Removed: {Effect: Nothing},
+		External: {Effect: Nothing},
 	},
 	Expire: {
 		Absent: {Effect: Nothing}, Added: {Effect: Leaves}, Joining: {Effect: Leaves}, Voting: {Effect: Nothing},
-		Only: {Effect: Nothing}, Removed: {Effect: Nothing},
+		Leading: {Effect: Nothing}, Down: {Effect: Nothing}, Only: {Effect: Nothing}, Removed: {Effect: Nothing},
+		External: {Effect: Nothing},
+	},
+	Restore: {
+		Absent: {Effect: Alone}, Added: used, Joining: used, Voting: used, Leading: used, Down: used, Only: used,
+		Removed: used, External: used,
+	},
+	RestoreForced: {
+		Absent: {Effect: Alone}, Added: {Effect: Alone}, Joining: {Effect: Alone}, Voting: {Effect: Alone},
+		Leading: {Effect: Alone}, Down: {Effect: Alone}, Only: {Effect: Alone}, Removed: {Effect: Alone},
+		External: {Effect: Alone},
 	},
 	BecomeAgent: {
-		Absent: {Effect: Agent}, Added: serves, Joining: serves, Voting: serves, Only: serves, Removed: {Effect: Agent},
+		Absent: {Effect: Agent}, Added: serves, Joining: serves, Voting: serves, Leading: serves, Down: serves,
+		Only: serves, Removed: {Effect: Agent}, External: serves,
 	},
 }
 

@@ -2,13 +2,12 @@ package notify_test
 
 import (
 	"encoding/json"
+	"os"
+	"strings"
 	"testing"
-	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/core/change"
-	"tend.dev/tend/internal/core/notify"
-	"tend.dev/tend/internal/core/sink"
+	"tend.dev/tend/internal/core/notify/notifytest"
 )
 
 // state is a status as a kind's controller writes it.
@@ -37,72 +36,104 @@ func (s state) text() json.RawMessage {
 	return raw
 }
 
-// TestSituations: what people are sent of what the statuses of objects go through, as the page of the sink lists it.
+// TestSituations: what people are sent of what the statuses of objects go through: one case for each row of the sink's
+// page. The controllers' own tests have the same rows with the statuses that they write.
 func TestSituations(t *testing.T) {
+	text, err := os.ReadFile(notifytest.File)
+	page := notifytest.PageOf(t, text, err)
 	complete := state{ready: "Converged", phase: api.RolloutComplete, release: "v1"}
 	rolling := state{progressing: "Progressing", phase: api.RolloutProgressing, release: "v2"}
+	done := state{ready: "Converged", phase: api.RolloutComplete, release: "v2"}
+	paused := func(reason string) state { return state{degraded: reason, phase: api.RolloutPaused, release: "v2"} }
 	served := state{ready: "Served"}
-	for name, tc := range map[string]struct {
+	runs := state{ready: "Declared", progressing: "Running", lastRun: "r1", lastState: "running"}
+	cases := map[string]struct {
 		kind api.Kind
 		is   []state
 		want string
 	}{
-		"the first image":     {api.KindDeployment, []state{{progressing: "ResolvingImage"}}, ""},
-		"the first migration": {api.KindDeployment, []state{{progressing: "RunningReleaseCommand"}}, ""},
-		"the first pods": {api.KindDeployment,
+		"the first deploy: its image is pulled or built, its migration runs": {api.KindDeployment,
+			[]state{{progressing: "ResolvingImage"}, {progressing: "Building"}, {progressing: "RunningReleaseCommand"}}, ""},
+		"the first pods start": {api.KindDeployment,
 			[]state{{progressing: "Progressing", phase: api.RolloutProgressing, release: "v1"}, complete}, ""},
-		"a rollout": {api.KindDeployment,
-			[]state{complete, rolling, {ready: "Converged", phase: api.RolloutComplete, release: "v2"}}, ""},
-		"its ingress meanwhile": {api.KindIngress, []state{{}, served, {}, served}, ""},
-		"the ingress is not served": {api.KindIngress, []state{served, {degraded: "NoReadyPods"}},
-			"ingress prod/web failed: NoReadyPods"},
-		"a certificate is got": {api.KindIngress, []state{{}}, ""},
-		"a certificate fails": {api.KindIngress, []state{{degraded: "CertificateFailed"}},
-			"ingress prod/web failed: CertificateFailed"},
-		"a crash loop": {api.KindDeployment,
-			[]state{complete, rolling, {degraded: "CrashLoop", phase: api.RolloutPaused, release: "v2"}},
+		"a rollout is under way, start-first or stop-first": {api.KindDeployment, []state{complete, rolling, done}, ""},
+		"the only pod of an app is replaced, and no pod is ready in between": {api.KindIngress,
+			[]state{{}, served, {}, served}, ""},
+		"config is set, or a restart is asked for: all pods are replaced": {api.KindDeployment,
+			[]state{complete, rolling, done}, ""},
+		"a newer apply takes the place of one that isn't complete": {api.KindDeployment, []state{complete, rolling,
+			{progressing: "Progressing", phase: api.RolloutProgressing, release: "v3"},
+			{ready: "Converged", phase: api.RolloutComplete, release: "v3"}}, ""},
+		"a pod crashes once and is back within 30 s": {api.KindDeployment,
+			[]state{complete, {progressing: "Restarting", phase: api.RolloutComplete, release: "v1"}, complete}, ""},
+		"a workload is scaled to 0": {api.KindDeployment,
+			[]state{complete, {progressing: "Stopping", phase: api.RolloutComplete, release: "v1"}, complete}, ""},
+		"a person stops a pod, and starts it again": {api.KindDeployment,
+			[]state{complete, {ready: "Frozen", phase: api.RolloutComplete, release: "v1"}, complete}, ""},
+		"pods of a new release crash again and again": {api.KindDeployment,
+			[]state{complete, rolling, paused("CrashLoop")}, "deployment prod/web failed: CrashLoop"},
+		"a pod that served well crashes again and again": {api.KindDeployment,
+			[]state{complete, {degraded: "CrashLoop", phase: api.RolloutComplete, release: "v1"}},
 			"deployment prod/web failed: CrashLoop"},
-		"never ready": {api.KindDeployment,
-			[]state{rolling, {degraded: "DeadlineExceeded", phase: api.RolloutPaused, release: "v2"}},
+		"a pod isn't ready within its deadline": {api.KindDeployment, []state{rolling, paused("DeadlineExceeded")},
 			"deployment prod/web failed: DeadlineExceeded"},
-		"a rollback": {api.KindDeployment,
+		"a release is rolled back by itself": {api.KindDeployment,
 			[]state{rolling, {degraded: "CrashLoop", phase: api.RolloutRollingBack, release: "v2"},
 				{degraded: "RolledBack", phase: api.RolloutRolledBack, release: "v1"}}, "deployment prod/web failed: RolledBack"},
+		"a release command fails": {api.KindDeployment, []state{complete, paused("ReleaseCommandFailed")},
+			"deployment prod/web failed: ReleaseCommandFailed"},
+		"an image isn't there": {api.KindDeployment,
+			[]state{complete, {progressing: "ResolvingImage", degraded: "ImageNotFound", release: "v1"}},
+			"deployment prod/web failed: ImageNotFound"},
+		"pods that were ready are not any more, for 30 s, and an ingress leads to them": {api.KindIngress,
+			[]state{served, {degraded: "NoReadyPods"}}, "ingress prod/web failed: NoReadyPods"},
 		"a node is lost": {api.KindDeployment,
 			[]state{complete, {progressing: "NodeLost", degraded: "NodeLost", phase: api.RolloutProgressing, release: "v1"}},
 			"deployment prod/web failed: NodeLost"},
-		"scaled to none": {api.KindDeployment,
-			[]state{complete, {progressing: "Stopping", phase: api.RolloutComplete, release: "v1"}, complete}, ""},
-		"an attempt of a job": {api.KindJob,
-			[]state{{ready: "Declared", progressing: "Running", lastRun: "r1", lastState: "running"}}, ""},
-		"a run of a job fails": {api.KindJob,
-			[]state{{ready: "Declared", lastRun: "r1", lastState: "running"},
-				{ready: "Declared", degraded: "RunFailed", lastRun: "r1", lastState: "failed"}}, "job prod/web failed: RunFailed"},
-		"as declared again in time": {api.KindDeployment,
-			[]state{complete, {degraded: "NoNode", phase: api.RolloutProgressing, release: "v1"}, complete},
-			"deployment prod/web failed: NoNode"},
-	} {
-		known, set, now := api.SinkCauses{}, notify.SettingsOf(nil), time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
-		object := api.Object{Kind: tc.kind, Scope: "prod", Name: "web", Metadata: api.Metadata{UID: "u", Generation: 1}}
-		var before json.RawMessage
-		for _, is := range tc.is {
-			next := is.text()
-			for _, e := range change.Status(object, before, next) {
-				raw, _ := json.Marshal(e.Data)
-				if signal, ok := sink.SignalOf(nil, "sink",
-					api.Event{ID: "1.0", Type: api.EventType(tc.kind, e.Action), Data: raw}); ok {
-					signal.At = now
-					known = notify.Observe(known, set, signal)
-				}
+		"a certificate is being got, or is renewed in time": {api.KindIngress, []state{{}, served, served}, ""},
+		"a certificate can't be got": {api.KindIngress, []state{{degraded: "CertificateFailed"}},
+			"ingress prod/web failed: CertificateFailed"},
+		"a certificate is about to expire: an attempt to renew it failed": {api.KindIngress,
+			[]state{served, {ready: "Served", degraded: "CertificateFailed"}}, "ingress prod/web failed: CertificateFailed"},
+		"a certificate has expired": {api.KindIngress, []state{served, {degraded: "CertificateFailed"}},
+			"ingress prod/web failed: CertificateFailed"},
+		"an attempt of a job fails, and the next one succeeds": {api.KindJob,
+			[]state{runs, {ready: "Declared", lastRun: "r1", lastState: "succeeded"}}, ""},
+		"a run of a job or a cron job failed": {api.KindJob,
+			[]state{runs, {ready: "Declared", degraded: "RunFailed", lastRun: "r1", lastState: "failed"}},
+			"job prod/web failed: RunFailed"},
+		"what failed is as declared again": {api.KindDeployment, []state{complete, paused("CrashLoop"), done},
+			"deployment prod/web recovered"},
+	}
+	for name, tc := range cases {
+		object := api.Object{Kind: tc.kind, Scope: "prod", Name: "web", Metadata: api.Metadata{Generation: 1}}
+		pager, got := notifytest.New(), ""
+		for i, is := range tc.is {
+			if pager.Write(object, is.text()); strings.HasSuffix(tc.want, " recovered") || i == len(tc.is)-1 {
+				got = pager.Send()
 			}
-			before = next
-		}
-		got := ""
-		if m, ok := notify.Next(known, set, now.Add(time.Hour)); ok {
-			got, _, _ = notify.Text(m, nil)
 		}
 		if got != tc.want {
 			t.Errorf("%s: people are sent %q, want %q", name, got, tc.want)
 		}
+		page.Check(t, name, got)
+	}
+	for situation := range page {
+		if _, ok := cases[situation]; !ok {
+			t.Errorf("sink.md: %q has no case here", situation)
+		}
+	}
+}
+
+// TestAFailureThatPassedIsNamed: one that is over before its message is due is sent all the same.
+func TestAFailureThatPassedIsNamed(t *testing.T) {
+	object := api.Object{Kind: api.KindDeployment, Scope: "prod", Name: "web", Metadata: api.Metadata{Generation: 1}}
+	complete := state{ready: "Converged", phase: api.RolloutComplete, release: "v1"}
+	pager := notifytest.New()
+	for _, is := range []state{complete, {degraded: "NoNode", phase: api.RolloutProgressing, release: "v1"}, complete} {
+		pager.Write(object, is.text())
+	}
+	if got := pager.Send(); got != "deployment prod/web failed: NoNode" {
+		t.Errorf("people are sent %q", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/fit"
 )
 
 // blame sets the message from the condition that has the cause: Degraded if something failed, else Progressing.
@@ -30,9 +31,6 @@ func (s *judged) blame(c conditions) {
 		return
 	}
 	s.Cause, s.Next = cause.Message, cause.Next
-	if cause.Reason == api.ReasonEngineUnavailable {
-		s.Next += "; Ctrl-C is safe"
-	}
 	s.Message = cause.Message
 	ready, why, _ := strings.Cut(c.ready.Message, ": ")
 	switch {
@@ -69,15 +67,15 @@ func nextStep(s judged) string {
 	}
 	switch {
 	case s.Reason == api.ReasonDeleted || s.Reason == "Deleting":
-		return "apply again once it is gone"
+		return "apply again once " + s.Ref.String() + " is gone"
 	case len(s.needs) > 0:
-		return fmt.Sprintf("get %s ready; this goes on by itself", words(s.needs))
+		return fmt.Sprintf("get %s ready; Tend then continues by itself", words(s.needs))
 	case s.State == api.OutcomeHeld && s.turnsBack && s.Reason != api.ReasonRolledBack:
 		return cmp.Or(s.Next, describe) + "; to go back: tend rollback " + object
 	case s.Reason == api.ReasonRunFailed && s.Next != "" && !strings.Contains(s.Next, "tend run "+object):
 		return s.Next + "; to run it again: tend run " + object // which no apply does
 	case s.Reason == api.ReasonBuildFailed:
-		return cmp.Or(s.Next, "correct the source and apply again") + "; what ran before runs on"
+		return cmp.Or(s.Next, "correct the source and apply again") + "; the pods of before keep running"
 	}
 	return cmp.Or(s.Next, describe)
 }
@@ -95,6 +93,8 @@ func ending(s judged) string {
 	switch {
 	case s.State == api.OutcomeHeld && s.Ref.Kind.TimeBoxed() && len(s.needs) == 0:
 		return "it waits for room: "
+	case s.State == api.OutcomeHeld && strings.Contains(s.Message, fit.Never):
+		return ""
 	case s.State == api.OutcomeHeld && (s.Reason == api.ReasonNoRuntime || s.Reason == api.ReasonTooLarge):
 		return "it waits for a node: "
 	case s.State != api.OutcomeHeld || s.Reason == api.ReasonNoReadyPods || len(s.needs) > 0:
@@ -104,7 +104,32 @@ func ending(s judged) string {
 	case s.Reason == api.ReasonReleaseCommandFailed:
 		return "not rolled out: "
 	}
-	return "paused: "
+	return s.paused() + ": "
+}
+
+// paused returns what is paused, and what serves meanwhile, unless the engine doesn't answer: pods are then as last
+// seen. Pods of an earlier release keep its name if they are what a later one asks for, after a rollback.
+func (s judged) paused() string {
+	r := s.rollout
+	if !s.turnsBack || r == nil || !s.Ref.Kind.HasVersions() && !s.Ref.Kind.HasContainers() {
+		return "paused"
+	}
+	if s.Reason == api.ReasonEngineUnavailable {
+		return r.TargetRelease + " is paused"
+	}
+	ready, serving := 0, r.LastGoodRelease
+	for _, pod := range s.Pods {
+		if pod.Release == r.TargetRelease || !pod.Ready {
+			continue
+		}
+		if ready++; pod.Release != r.LastGoodRelease {
+			serving = "what ran before"
+		}
+	}
+	if ready == 0 {
+		return fmt.Sprintf("%s is paused, and no pod of before is ready", r.TargetRelease)
+	}
+	return fmt.Sprintf("%s is paused; %s still serves (%d of %d ready)", r.TargetRelease, serving, ready, r.Replicas)
 }
 
 // lastWords returns the last lines of the container that failed: those the condition carries, else those of the newest

@@ -27,7 +27,7 @@ var (
 // judge returns what has become of one write, by the object's own conditions.
 func judge(w api.Awaited, object api.Object, status api.WorkloadStatus) judged {
 	s := judged{Awaited: w, Outcome: api.Outcome{State: api.OutcomePending, UpdatedAt: object.Metadata.UpdatedAt},
-		turnsBack: turnsBack(status)}
+		turnsBack: turnsBack(status), rollout: status.Rollout}
 	if object.Metadata.Deleting() {
 		s.UpdatedAt = *object.Metadata.DeletedAt
 	}

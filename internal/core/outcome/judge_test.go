@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/fit"
 )
 
 var (
@@ -151,6 +152,17 @@ func TestExplain(t *testing.T) {
 	at := func(o api.Outcome) judged { return judged{Awaited: asked, Outcome: o} }
 	paused := at(api.Outcome{State: api.OutcomeHeld, Reason: "CrashLoop", Message: "it ended\nlast line"})
 	paused.turnsBack = true
+	serving := paused
+	serving.rollout = &api.RolloutStatus{TargetRelease: "v2", LastGoodRelease: "v1", Replicas: 3}
+	serving.Pods = []api.Pod{{Release: "v1", Ready: true}, {Release: "v2", Ready: true}, {Release: "v1", Ready: true}}
+	down := serving
+	down.Pods = []api.Pod{{Release: "v1"}, {Release: "v2"}}
+	kept := serving // after a rollback to v1, which became v3
+	kept.rollout = &api.RolloutStatus{TargetRelease: "v4", LastGoodRelease: "v3", Replicas: 2}
+	kept.Pods = []api.Pod{{Release: "v1", Ready: true}, {Release: "v3", Ready: true}, {Release: "v4"}}
+	unseen := serving
+	unseen.Reason = api.ReasonEngineUnavailable
+	never := at(api.Outcome{State: api.OutcomeHeld, Reason: "NoRuntime", Message: fit.Never + "two needs"})
 	for name, tc := range map[string]struct {
 		of    judged
 		cause string
@@ -161,6 +173,17 @@ func TestExplain(t *testing.T) {
 			"no such image", nil, "tend describe prod/web"},
 		"paused": {paused, "paused: it ended", []string{"last line"},
 			"tend describe prod/web; to go back: tend rollback prod/web"},
+		"what serves meanwhile": {serving, "v2 is paused; v1 still serves (2 of 3 ready): it ended", []string{"last line"},
+			"tend describe prod/web; to go back: tend rollback prod/web"},
+		"nothing serves": {down, "v2 is paused, and no pod of before is ready: it ended", []string{"last line"},
+			"tend describe prod/web; to go back: tend rollback prod/web"},
+		"what serves runs under the name of an earlier release": {kept,
+			"v4 is paused; what ran before still serves (2 of 2 ready): it ended", []string{"last line"},
+			"tend describe prod/web; to go back: tend rollback prod/web"},
+		"the engine doesn't answer": {unseen, "v2 is paused: it ended", []string{"last line"},
+			"tend describe prod/web; to go back: tend rollback prod/web"},
+		"no node that could be added would help": {never, "no node can ever run it: two needs", nil,
+			"tend describe prod/web"},
 		"the newest pod's lines, where the condition has none": {at(api.Outcome{State: api.OutcomeHeld,
 			Reason: "RolledBack", Message: "v2 failed",
 			Pods: []api.Pod{{CreatedAt: time.Unix(1, 0), LastLog: []string{"older"}},

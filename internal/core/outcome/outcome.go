@@ -33,6 +33,8 @@ type judged struct {
 	follows string
 	// turnsBack reports whether there is a good release to return to.
 	turnsBack bool
+	// rollout is the newest rollout; nil if there is none.
+	rollout *api.RolloutStatus
 }
 
 // Judge returns an outcome for each write, in their order. They are judged together: one that waits for another comes

@@ -100,6 +100,15 @@ func ListenedBy(spec api.IngressSpec) []Port {
 	return []Port{{IP: ip, Number: at.Port, Protocol: at.Protocol, Field: "listen"}}
 }
 
+// OfNetwork returns the port at which every node takes the packets of the network between nodes.
+func OfNetwork(object api.Object) []Port {
+	spec, err := api.DecodeSpec[api.NetworkSpec](object)
+	if err != nil {
+		return nil
+	}
+	return []Port{{IP: netip.IPv4Unspecified(), Number: spec.WithDefaults().Port, Protocol: api.ProtocolUDP, Field: "port"}}
+}
+
 // publishes reports whether the engine publishes ports in a network mode: not in that of the host, of another
 // container, or in none.
 func publishes(mode string) bool { return mode == "" || mode == "bridge" || mode == "default" }

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"strings"
 
 	"tend.dev/tend/api"
 )
@@ -42,6 +43,20 @@ func failed(reason string, kind Kind, status api.ProbeStatus) Verdict {
 	return Verdict{Failed: true, Reason: reason, Message: answer(kind, status)}
 }
 
+// Step returns what to do about the answer of a probe; empty where the program's output says it.
+func Step(answer string) string {
+	switch {
+	case strings.Contains(answer, ListensElsewhere):
+		return "correct the probe's port, or let the program listen there"
+	case strings.Contains(answer, " answered 404"):
+		return "correct the probe's path, or let the program answer it"
+	}
+	return ""
+}
+
+// Starting begins the answer of a probe that has neither passed nor failed yet.
+const Starting = "still starting; "
+
 // answer returns what a probe that doesn't pass answered last. A container whose probe has neither passed nor failed
 // yet is still starting.
 func answer(kind Kind, status api.ProbeStatus) string {
@@ -57,7 +72,7 @@ func answer(kind Kind, status api.ProbeStatus) string {
 		text += fmt.Sprintf(" (%d times)", status.Failures)
 	}
 	if status.Phase == api.ProbeUnknown {
-		text = "still starting; " + text
+		text = Starting + text
 	}
 	return text
 }

@@ -2,9 +2,11 @@ package rollout
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/probe"
 )
 
 // findFailures collects the failures for the rules: the attempts per place, the open ones, the unfilled ones, and the
@@ -140,7 +142,7 @@ func (p *planner) explain(s *Slot) (reason, message string) {
 		if message == "" {
 			return "DeadlineExceeded", late
 		}
-		return "DeadlineExceeded", late + ": " + message
+		return "DeadlineExceeded", late + ": " + strings.TrimPrefix(message, probe.Starting)
 	case reason == "":
 		reason = "SlotFailed"
 	}

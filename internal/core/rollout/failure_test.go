@@ -2,8 +2,10 @@ package rollout
 
 import (
 	"testing"
+	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/probe"
 )
 
 // TestExplainsALoopByItsCause: what a loop is known to come from is the reason, since ending that ends the loop.
@@ -18,5 +20,16 @@ func TestExplainsALoopByItsCause(t *testing.T) {
 		if got, message := p.explain(slot); got != tc.want || message != slot.Message {
 			t.Errorf("%s: %s: %s %q, want %s", name, tc.why, got, message, tc.want)
 		}
+	}
+}
+
+// TestWhatIsLateIsNotStarting: a slot that is given up is no longer said to be starting.
+func TestWhatIsLateIsNotStarting(t *testing.T) {
+	p := &planner{}
+	p.desired.Strategy.Deadline = time.Minute
+	slot := &Slot{State: api.TaskRunning, Message: probe.Starting + "readiness: :80 refuses connections"}
+	const want = "not ready within 1m0s (strategy.deadline): readiness: :80 refuses connections"
+	if reason, message := p.explain(slot); reason != "DeadlineExceeded" || message != want {
+		t.Errorf("%s: %s, want %s", reason, message, want)
 	}
 }

@@ -33,8 +33,8 @@ type planner struct {
 	target   int // places that should be filled
 	// failure is a slot of the target that used up its chance, or nil.
 	failure *Slot
-	// obstructed is a slot of the target that has been failing to start for a while, and is tried until its deadline; or
-	// nil.
+	// obstructed is a slot of the target that has been failing to start for a while, and is tried until its deadline, or
+	// that a person paused; or nil.
 	obstructed *Slot
 
 	actions []Action

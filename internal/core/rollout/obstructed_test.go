@@ -32,6 +32,27 @@ func TestAPodThatFailsToStartIsNamed(t *testing.T) {
 	}
 }
 
+// TestAPodThatAPersonPausedIsNamed: only a person lets it go on, so it is trouble at once, and waiting doesn't help.
+func TestAPodThatAPersonPausedIsNamed(t *testing.T) {
+	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	for name, ordered := range map[string]bool{"deployment": false, "statefulset": true} {
+		desired := Desired{Replicas: 1, Ordered: ordered, Target: Version{Release: "v1"}, Strategy: api.ResolvedStrategy{
+			MaxParallel: 1, WaitReady: true, Deadline: 5 * time.Minute, Order: api.OrderStartFirst,
+		}}
+		slot := Slot{ID: "0", Task: "t0", Version: desired.Target, Desired: api.DesiredRunning, Placed: true, Observed: true,
+			State: api.TaskRunning, Reason: api.ReasonPaused, Message: "by hand", CreatedAt: now, StartedAt: now,
+			RunningAt: now, ReadyAt: now, UnreadyAt: now.Add(time.Hour)}
+		plan := Decide(desired, []Slot{slot}, now.Add(time.Hour))
+		if plan.Slot != "0" || plan.Reason != api.ReasonPaused || plan.Message != "by hand" || len(plan.Actions) > 0 {
+			t.Errorf("%s: paused: %+v", name, plan)
+		}
+		slot.Ready, slot.UnreadyAt, slot.Reason, slot.Message = true, time.Time{}, "", ""
+		if plan = Decide(desired, []Slot{slot}, now.Add(time.Hour+time.Second)); plan.Slot != "" {
+			t.Errorf("%s: it goes on, and %+v", name, plan)
+		}
+	}
+}
+
 // TestTheFailureOfAnOrdinalStays over its attempts until one is good or fails otherwise: the summary doesn't change
 // while the next attempt is on its way.
 func TestTheFailureOfAnOrdinalStays(t *testing.T) {

@@ -59,14 +59,15 @@ func (p *planner) soundPlan(plan Plan, complete bool) Plan {
 // tries are 1 s, 2 s and 4 s apart, and most of what they meet is gone by then.
 const passingFault = 10 * time.Second
 
-// findObstructed returns the first slot of the target that has been failing to start for longer than passingFault. It
-// is tried until its deadline.
+// findObstructed returns the first slot of the target that has been failing to start for longer than passingFault, or
+// that a person has to let go on. The former is tried until its deadline.
 func (p *planner) findObstructed() *Slot {
 	for _, s := range p.live {
-		if !p.current(s) || s.Lost || p.iced[s.ID] || s.FailingSince.IsZero() {
-			continue
-		}
-		if p.passed(s.FailingSince, passingFault) {
+		switch {
+		case !p.current(s) || s.Lost || p.iced[s.ID]:
+		case s.suspended():
+			return s
+		case !s.FailingSince.IsZero() && p.passed(s.FailingSince, passingFault):
 			return s
 		}
 	}

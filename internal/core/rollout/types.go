@@ -142,6 +142,11 @@ func (s *Slot) stopped() bool {
 // serves reports whether the slot does its work now.
 func (s *Slot) serves() bool { return s.State == api.TaskRunning && s.Ready && !s.CrashLoop && !s.Lost }
 
+// suspended reports whether a person paused the container: only a person lets it go on.
+func (s *Slot) suspended() bool {
+	return s.State == api.TaskRunning && !s.Ready && s.Reason == api.ReasonPaused
+}
+
 // broken reports whether the slot does no work and never did, crashes over and over, or is lost while another node
 // takes its successor. Replacing it takes nothing away. A lost one that has nowhere to go may serve still.
 func (s *Slot) broken() bool {

@@ -62,6 +62,8 @@ type Relay struct {
 	URL   string `json:"url"`
 	Title string `json:"title"`
 	Text  string `json:"text"`
+	// Confined: the receiver may not be on the caller's own machine or link.
+	Confined bool `json:"-"`
 }
 
 // Builder makes parcels.
@@ -69,10 +71,14 @@ type Builder struct {
 	Spec api.SinkSpec
 	// Spaces resolve the references of the spec. The errors of Build contain none of their values.
 	Spaces reference.Spaces
+	// Confines reports whether one who isn't an admin decides a part of an address of the spec. Default: none does.
+	Confines func(address string) bool
 	// Agent is the User-Agent.
 	Agent string
 	Now   time.Time
 }
+
+func (b Builder) confines(address string) bool { return b.Confines != nil && b.Confines(address) }
 
 // MailTime limits one attempt to send a mail.
 const MailTime = 30 * time.Second
@@ -134,7 +140,7 @@ func (b Builder) event(s api.SinkHTTP, c Content) (Parcel, error) {
 // request returns a POST without a body.
 func (b Builder) request(field, url string, headers map[string]string, id string) (webhook.Request, error) {
 	r, err := webhook.Call{Hook: api.Webhook{URL: url, Headers: headers}, Key: id, Agent: b.Agent,
-		Spaces: b.Spaces}.Request()
+		Spaces: b.Spaces, Confined: b.confines(url)}.Request()
 	if err != nil {
 		return r, fmt.Errorf("%s: %w", field, err)
 	}
@@ -207,7 +213,8 @@ func (b Builder) relay(s api.SinkShoutrrr, subject, text string) (Parcel, error)
 		return Parcel{}, fmt.Errorf("shoutrrr.url: %w", err)
 	}
 	service, _, _ := strings.Cut(url, ":")
-	return Parcel{Relay: &Relay{URL: url, Title: subject, Text: text}, Timeout: MailTime, Receiver: service}, nil
+	relay := &Relay{URL: url, Title: subject, Text: text, Confined: b.confines(s.URL)}
+	return Parcel{Relay: relay, Timeout: MailTime, Receiver: service}, nil
 }
 
 func (b Builder) mail(s api.SinkMail, c Content, subject, text string) (Parcel, error) {

@@ -2,10 +2,18 @@ package source
 
 import (
 	"slices"
+	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/ports"
 )
+
+// RightsOfContainers returns the rights of an object's containers, by the token with which they call the server: those
+// of a deployer of its scope who has none about the host, whatever the object has. Who may replace its image gets the
+// token, and an object that an admin gives a folder of the host keeps the one that it had before.
+func RightsOfContainers(ref api.Ref) Rights {
+	return Rights{Person: "containers of " + ref.String() + " act as a deployer", Scopes: []string{ref.Scope}}
+}
 
 // RefuseScope returns why a person may not declare, change or prune an object at all, by its kind and scope; nil if the
 // person may.
@@ -50,6 +58,31 @@ func (r Rights) RefuseCommand(object api.Object) *Error {
 		return r.untrusted("", "%s: %s: Tend itself listens at port %d", object.Ref(), taken.Field, taken.Number)
 	}
 	return nil
+}
+
+// RefuseTaking returns why a person may not take away what a stored object has: all that only an admin gives its
+// containers. Without it, what the object keeps is another program's. Ports are given up freely.
+func (r Rights) RefuseTaking(stored api.Object) (out []*Error) {
+	if r.Trusted || !stored.Kind.HasContainers() {
+		return nil
+	}
+	spec, err := api.DecodeWorkload(stored.Kind, stored.Spec)
+	if err != nil {
+		return nil // a version to come may write what this one can't read
+	}
+	var all []*Error
+	for _, p := range privileges {
+		if p.field != fieldPorts && p.uses(r.withoutHostPaths(spec), stored.Scope) {
+			all = append(all, r.untrusted("", "%s: %s %s", stored.Ref(), p.field, p.does))
+		}
+	}
+	for _, fault := range append(all, r.refuseForeign(stored, spec)...) {
+		fault.Next = "ask an admin to apply it"
+		fault.Message = stored.Ref().String() + ": as it is stored, " +
+			strings.TrimPrefix(fault.Message, stored.Ref().String()+": ")
+		out = append(out, fault)
+	}
+	return out
 }
 
 // withoutHostPaths returns a spec without the mounts of folders that the server lets everyone mount.

@@ -83,6 +83,9 @@ func (r Rights) RefuseAll(object api.Object) (all []*Error) {
 		all = append(all, r.untrusted("listen at 127.0.0.1; declare a host instead of listen; or set trusted",
 			"%s: listen %s takes a port that others reach of every node", object.Ref(), at))
 	}
+	if fault := r.refuseHostname(object, spec); fault != nil {
+		all = append(all, fault)
+	}
 	for _, taken := range ports.NewlyReserved(object, r.Stored, r.TendPorts) {
 		all = append(all, r.untrusted("choose another port",
 			"%s: %s: Tend itself listens at port %d", object.Ref(), taken.Field, taken.Number))

@@ -11,6 +11,7 @@ import (
 // declare.
 func TestRefuse(t *testing.T) {
 	const builds, macro, cluster = "a sync builds nothing", "a sync runs no plugin", "concerns the whole cluster"
+	hostname := func(name string) string { return "hostname " + name + " is a name by which containers of every scope" }
 	const host, foreign, elsewhere = "reaches the host", "mounts a volume that may be another's", "not trusted with it"
 	for name, tc := range map[string]struct {
 		object       api.Object
@@ -79,12 +80,27 @@ func TestRefuse(t *testing.T) {
 			"depends_on.workloads[0] names the scope bank", ""},
 		"rolls with": {deployment(`"depends_on":{"assets":["bank.conf.main"]}`),
 			"depends_on.assets[0] names the scope bank", ""},
-		"any network":    {deployment(`"networks":["tend0","bank_default"]`), "networks joins", ""},
-		"older network":  {deployment(`"network":"bank_default"`), "networks joins", ""},
-		"local port":     {deployment(`"ports":["80","8080:80","127.0.0.1:8081:80","[::1]:8082:80"]`), "", ""},
-		"open port":      {deployment(`"ports":["0.0.0.0:80:80"]`), "ports publishes", ""},
-		"open IPv6 port": {deployment(`"ports":["[::]:80:80"]`), "ports publishes", ""},
-		"port in a LAN":  {deployment(`"ports":["192.168.1.2:80:80"]`), "ports publishes", ""},
+		"foreign hostname": {deployment(`"hostname":"vault.bank"`), hostname("vault.bank"), ""},
+		"zoned hostname":   {deployment(`"hostname":"Vault.Bank.tend"`), hostname("Vault.Bank.tend"), ""},
+		"public hostname":  {deployment(`"hostname":"api.github.com"`), hostname("api.github.com"), ""},
+		"short hostname":   {deployment(`"hostname":"db"`), hostname("db"), ""},
+		"hostname of a scope like a domain": {declared(api.KindDeployment, "com", `{"image":"a","hostname":"foo.com"}`),
+			"outside of the source's scopes", "outside of the source's scopes"},
+		"hostname of a job":  {declared(api.KindJob, "prod", `{"image":"a","hostname":"db"}`), hostname("db"), ""},
+		"hostname of a cron": {declared(api.KindCronJob, "prod", `{"image":"a","hostname":"db"}`), hostname("db"), ""},
+		"hostname of a lab":  {declared(api.KindLab, "prod", `{"image":"a","hostname":"db"}`), hostname("db"), ""},
+		"hostname of a set": {declared(api.KindStatefulSet, "prod", `{"image":"a","hostname":"db"}`),
+			hostname("db"), ""},
+		"own hostname":       {deployment(`"hostname":"mail.prod"`), "", ""},
+		"own zoned hostname": {deployment(`"hostname":"Mail.prod.tend"`), "", ""},
+		"hostname below it":  {deployment(`"hostname":"api.mail.prod"`), hostname("api.mail.prod"), ""},
+		"hostname unreached": {deployment(`"hostname":"mail.example.org","network_mode":"none"`), "", ""},
+		"any network":        {deployment(`"networks":["tend0","bank_default"]`), "networks joins", ""},
+		"older network":      {deployment(`"network":"bank_default"`), "networks joins", ""},
+		"local port":         {deployment(`"ports":["80","8080:80","127.0.0.1:8081:80","[::1]:8082:80"]`), "", ""},
+		"open port":          {deployment(`"ports":["0.0.0.0:80:80"]`), "ports publishes", ""},
+		"open IPv6 port":     {deployment(`"ports":["[::]:80:80"]`), "ports publishes", ""},
+		"port in a LAN":      {deployment(`"ports":["192.168.1.2:80:80"]`), "ports publishes", ""},
 	} {
 		for _, rights := range []struct {
 			Rights
@@ -118,6 +134,17 @@ func TestRefuse(t *testing.T) {
 		wantRefused(t, "a person, "+name, person, tc.object, tc.want)
 	}
 	everywhere := Rights{Person: "dora is deployer"}
+	for _, tc := range []struct{ scope, hostname, next string }{
+		{"com", "foo.com", `write hostname = "x.com.tend", or leave it out; or have an admin apply it`},
+		{"v1-command", "shop-rc.v1-command", `write hostname = "x.v1-command.tend", or leave it out; or have an admin`},
+		{"bank", "x.prod", `write hostname = "x.bank", or leave it out; or have an admin apply it`},
+	} {
+		object := declared(api.KindDeployment, tc.scope, `{"image":"a","hostname":"`+tc.hostname+`"}`)
+		wantRefused(t, "a person of all scopes", everywhere, object, hostname(tc.hostname))
+		if fault := everywhere.Refuse(object); fault == nil || !strings.HasPrefix(fault.Next, tc.next) {
+			t.Errorf("%s: %+v", tc.hostname, fault)
+		}
+	}
 	wantRefused(t, "a person of all scopes", everywhere,
 		declared(api.KindJob, "bank", `{"image":"a","env_from":["prod/web"]}`), "")
 	wantRefused(t, "a person of all scopes, the cluster", everywhere, declared(api.KindSync, api.Unscoped, `{}`),

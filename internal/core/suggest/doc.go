@@ -3,5 +3,7 @@
 //
 //	if hint := suggest.Question("imagee", fields); hint != "" { … } // did you mean "image"?
 //
+// No other package words such a question: Question and Among find what was meant, Ask and Behind are given it.
+//
 // It knows no object's content, and it offers what it is given: the caller leaves out what the asker may not know of.
 package suggest

@@ -1,7 +1,6 @@
 package suggest
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,7 +55,7 @@ func begun(word string, known []string) string {
 // Question asks whether the nearest of the known names was meant; empty if none is near.
 func Question(word string, known []string) string {
 	if name := Nearest(word, known); name != "" {
-		return fmt.Sprintf("did you mean %q?", name)
+		return Ask(strconv.Quote(name))
 	}
 	return ""
 }
@@ -71,7 +70,15 @@ func Among(names []string) string {
 	for _, name := range names {
 		quoted = append(quoted, strconv.Quote(name))
 	}
-	return "did you mean " + strings.Join(quoted, " or ") + "?"
+	return Ask(strings.Join(quoted, " or "))
+}
+
+// Ask returns the question whether something was meant; empty if nothing was.
+func Ask(meant string) string {
+	if meant == "" {
+		return ""
+	}
+	return "did you mean " + meant + "?"
 }
 
 // Behind returns the question whether something was meant, to stand behind a message; empty if nothing was.
@@ -79,7 +86,7 @@ func Behind(meant string) string {
 	if meant == "" {
 		return ""
 	}
-	return "; did you mean " + meant + "?"
+	return "; " + Ask(meant)
 }
 
 // Near reports whether a name is probably what a word was meant to be. As many letters may be wrong as the shorter of

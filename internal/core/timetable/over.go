@@ -1,6 +1,7 @@
 package timetable
 
 import (
+	"slices"
 	"time"
 
 	"tend.dev/tend/api"
@@ -18,6 +19,7 @@ func (p *planner) passOver() {
 		return
 	}
 	if span := (api.TimeSpan{After: later(line.Last, line.Ahead), Before: secondAfter(p.Over)}); p.names(span) {
+		p.keepUnknown()
 		line.Unknown = span
 	}
 	line.Last, line.Over = p.Over, p.Over
@@ -26,13 +28,38 @@ func (p *planner) passOver() {
 // secondAfter returns the whole second after a time: the end of a span that contains a due time at that time.
 func secondAfter(at time.Time) time.Time { return at.Truncate(time.Second).Add(time.Second) }
 
-// limitUnknown bounds, once the clock was set back, for how long due times that a restore dealt with begin no run. The
+// mostUnknown bounds Timeline.Earlier.
+const mostUnknown = mostSkipped / 2
+
+// keepUnknown makes room for the span of another restore. Of more restores than mostUnknown the oldest one counts as
+// long ago: its due times run when their time comes.
+func (p *planner) keepUnknown() {
+	line := &p.plan.Timeline
+	if line.Unknown == (api.TimeSpan{}) {
+		return
+	}
+	line.Earlier = append(slices.Clone(line.Earlier), line.Unknown)
+	if len(line.Earlier) > mostUnknown {
+		p.skip(line.Earlier[0])
+		line.Earlier = line.Earlier[1:]
+	}
+}
+
+// limitUnknown bounds, once the clock was set back, for how long due times that restores dealt with begin no run. The
 // later ones were passed over by a clock that was ahead.
 func (p *planner) limitUnknown() {
 	line := &p.plan.Timeline
-	limit := later(p.now.Add(maxAhead), line.Unknown.After)
-	if span := (api.TimeSpan{After: limit, Before: line.Unknown.Before}); p.names(span) {
+	line.Earlier = slices.Clone(line.Earlier)
+	for i := range line.Earlier {
+		p.limit(&line.Earlier[i])
+	}
+	p.limit(&line.Unknown)
+}
+
+func (p *planner) limit(unknown *api.TimeSpan) {
+	limit := later(p.now.Add(maxAhead), unknown.After)
+	if span := (api.TimeSpan{After: limit, Before: unknown.Before}); p.names(span) {
 		p.skip(span)
-		line.Unknown.Before = secondAfter(limit)
+		unknown.Before = secondAfter(limit)
 	}
 }

@@ -72,6 +72,38 @@ func TestACronJobGoesOnAfterARestoreUnderAWrongClock(t *testing.T) {
 	}
 }
 
+// TestASecondRestoreUnderAWrongClock: it knows no more of the due times of the first. Once the clock is right, those
+// of an hour begin no run; the run between the restores is repeated by none.
+func TestASecondRestoreUnderAWrongClock(t *testing.T) {
+	at := func(hour, minute int) time.Time { return time.Date(2026, 11, 23, hour, minute, 0, 0, time.UTC) }
+	d := Desired{Schedule: parse(t, "*/30 * * * *", "UTC"), ScheduleHash: "s", StartingDeadline: time.Hour,
+		Concurrency: api.ConcurrencyAllow, Since: at(1, 0)}
+	line := Timeline{ScheduleHash: "s", Last: at(3, 0), Skipped: []api.TimeSpan{{Before: at(1, 0)}}}
+	var begun []string
+	decide := func(now time.Time) {
+		plan := Decide(d, Observed{Timeline: line}, now)
+		line = plan.Timeline
+		for _, a := range plan.Actions {
+			if a.Verb == CreateRun {
+				begun = append(begun, a.Due.ScheduledAt.Format("15:04"))
+			}
+		}
+	}
+	d.Over = at(20, 10)
+	decide(at(20, 11))
+	decide(at(20, 30)) // it runs
+	for n := range 2 * mostUnknown {
+		d.Over = at(20, 40).Add(time.Duration(n) * time.Hour / 4)
+		decide(d.Over.Add(time.Minute))
+	}
+	for now := at(4, 11); now.Before(at(6, 1)); now = now.Add(time.Minute) {
+		decide(now)
+	}
+	if !slices.Equal(begun, []string{"20:30", "05:30", "06:00"}) {
+		t.Errorf("%v begin runs: %+v", begun, line)
+	}
+}
+
 // TestALeaderAfterARestore: what ran before a restore runs no second time, also if the clock is set back after it. A
 // clock that was ahead at the restore silences the cron job for an hour at most.
 func TestALeaderAfterARestore(t *testing.T) {

@@ -68,9 +68,10 @@ type Timeline struct {
 	// Skipped are spans whose due times were passed over, or lie before the schedule began; the newest last.
 	Skipped []api.TimeSpan
 	// Over is the newest Desired.Over that was dealt with. Which due times of the span Unknown had run by then is
-	// unknown.
+	// unknown, and so it is of Earlier, the spans of the restores before.
 	Over    time.Time
 	Unknown api.TimeSpan
+	Earlier []api.TimeSpan
 	// Missed counts the due times since the schedule began that started no run; LastMissed is the newest of them, and Why
 	// the reason.
 	Missed     int

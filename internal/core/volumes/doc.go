@@ -10,6 +10,7 @@
 // and resolves links, so that every volume and folder has one name. A folder inside another one counts as a different
 // folder.
 //
-// Pods of one object may share a volume. Several warns if that is likely a mistake. Left finds the volumes that the
-// ordinals of a statefulset have left.
+// Pods of Tend may share a volume. Several warns of replicas of one object that do and Beside of several objects, since
+// that is likely a mistake. Moved warns of a renamed volume, whose successor begins empty. Left finds the volumes that
+// the ordinals of a statefulset have left.
 package volumes

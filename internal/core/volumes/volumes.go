@@ -74,14 +74,21 @@ func optionsOf(spec api.DeploymentSpec) dockerflags.Options {
 	return options
 }
 
-func writtenBy(spec api.DeploymentSpec) []string {
-	var found []string
+func writtenBy(spec api.DeploymentSpec) (found []string) {
+	for _, v := range mountsBy(spec) {
+		found = append(found, v.Source)
+	}
+	return found
+}
+
+// mountsBy returns what the container of a spec mounts and may write to, without the volumes that have no name.
+func mountsBy(spec api.DeploymentSpec) (found []api.Volume) {
 	add := func(v api.Volume) {
 		if !v.Named() {
 			v.Source = path.Clean(v.Source)
 		}
 		if v.Source != "" && v.Data() {
-			found = append(found, v.Source)
+			found = append(found, v)
 		}
 	}
 	options := optionsOf(spec)

@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -69,9 +68,9 @@ func (d *decoder) counterpart(f field, known []property) string {
 		switch {
 		case !is:
 		case !d.native || p.block == f.value.block:
-			return fmt.Sprintf("did you mean %q?", path)
+			return suggest.Among([]string{path})
 		case found == "":
-			found = fmt.Sprintf("did you mean %q?", path)
+			found = suggest.Among([]string{path})
 		}
 	}
 	return found

@@ -40,6 +40,9 @@ func draftOfValue(src *source, n *node, f *faults) *draft {
 			"this is a Compose file, not a manifest")
 		return nil
 	}
+	if fromKubernetes(src, n, f) {
+		return nil
+	}
 	for _, entry := range n.fields {
 		if !slices.Contains(envelopeKeys, entry.key) {
 			f.at(src, entry.at, suggest.Question(entry.key, envelopeKeys), "a manifest has no field %q", entry.key)
@@ -82,11 +85,28 @@ func draftOfValue(src *source, n *node, f *faults) *draft {
 	return d
 }
 
+// envelope describes the fields of a manifest in YAML or JSON.
+const envelope = "a manifest has kind, scope, name and spec"
+
+// fromKubernetes reports a manifest of Kubernetes: it has apiVersion and kind, and its name is in metadata.
+func fromKubernetes(src *source, n *node, f *faults) bool {
+	version, kind := n.find("apiVersion"), n.find("kind")
+	if version == nil || kind == nil || n.find("name") != nil {
+		return false
+	}
+	next := suggest.ForeignKind(kind.value.text)
+	if next == "" {
+		next = envelope + ": `tend init` writes a first one"
+	}
+	f.at(src, version.at, next, "this is a manifest of Kubernetes, not of Tend")
+	return true
+}
+
 // word returns a field of the envelope that is a plain text.
 func (d *draft) word(n *node, key string, f *faults) string {
 	entry := n.find(key)
 	if entry == nil || entry.value.kind == nullNode {
-		f.at(d.src, n.at, "", "a manifest without %s", key)
+		f.at(d.src, n.at, envelope, "%s is missing", key)
 		return ""
 	}
 	d.places[key] = entry.value.at

@@ -202,7 +202,8 @@ func walk(root string) ([]input, error) {
 		return nil, fmt.Errorf("read folder: %w", err)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%w in %s: its files end in none of %s", ErrNoManifest, root, strings.Join(suffixes, " "))
+		return nil, fmt.Errorf("%w in %s: want a file that ends in %s; `tend init` writes a first one",
+			ErrNoManifest, root, strings.Join(suffixes, ", "))
 	}
 	return out, nil
 }

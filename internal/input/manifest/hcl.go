@@ -69,7 +69,12 @@ func (r *hclReader) diagnostics(diags hcl.Diagnostics) {
 				"a block on one line holds one field, and nothing follows it but its closing brace")
 			return
 		}
-		r.faults.at(r.src, r.span(at), "", "%s: %s", strings.ToLower(d.Summary), d.Detail)
+		place, text := r.span(at), strings.ToLower(d.Summary)+": "+d.Detail
+		next := r.nextForSyntax(d, place.start)
+		if plain := inPlainWords[d.Summary]; plain != "" && next != "" {
+			text = plain
+		}
+		r.faults.at(r.src, place, next, "%s", text)
 		return
 	}
 }

@@ -33,6 +33,9 @@ func kindNames() []string {
 
 // closestKind returns the next step for a word that isn't a kind.
 func closestKind(word string) string {
+	if next := suggest.ForeignKind(word); next != "" {
+		return next
+	}
 	if next := suggest.Question(word, kindNames()); next != "" {
 		return next
 	}

@@ -3,6 +3,7 @@ package manifest
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -94,7 +95,27 @@ func Load(o Options) (Result, error) {
 	if err := l.faults.err(); err != nil {
 		return Result{}, err
 	}
+	if len(l.result.Origin) == 0 && len(found) > 0 {
+		return Result{}, nothingIn(found[0])
+	}
 	return l.result, nil
+}
+
+// nothingIn returns the error for sources that declare nothing, of which the first is named.
+func nothingIn(first input) error {
+	name := first.path
+	if first.stdin {
+		name = "<stdin>"
+	}
+	next := "declare an object: kind, scope, name and spec"
+	switch first.format {
+	case formatHCL:
+		next = `declare an object: deployment "SCOPE" "NAME" { … }`
+	case formatProcfile:
+		next = "name a process: web: COMMAND"
+	}
+	return fmt.Errorf("%s:1:1: %w: read as %s, it declares nothing\n  %s; `tend init` writes a first one", name,
+		ErrNoManifest, first.format, next)
 }
 
 // loader is one call of Load in progress.

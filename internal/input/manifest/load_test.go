@@ -50,6 +50,18 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
+// TestDecodeUnescapesYAML: what `tend get -o yaml` prints means the same in a body as in a file.
+func TestDecodeUnescapesYAML(t *testing.T) {
+	for body, want := range map[string]string{"$${HOME} $x": "${HOME} $x", "$$${config.a.b}": "$${config.a.b}",
+		"${HOME}": "${HOME}"} {
+		objects, err := Decode([]byte("kind: deployment\nscope: a\nname: b\nspec:\n  image: i\n  command: ['"+body+"']\n"),
+			"application/yaml")
+		if err != nil || !strings.Contains(string(objects[0].Spec), `["`+want+`"]`) {
+			t.Errorf("%s: %v, %v", body, objects, err)
+		}
+	}
+}
+
 func TestDecodeLeavesVariablesAlone(t *testing.T) {
 	for contentType, body := range map[string]string{
 		"application/json": `{"kind":"deployment","scope":"a","name":"b","spec":{"command":["${HOME}"]}}`,

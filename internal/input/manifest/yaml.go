@@ -71,10 +71,33 @@ func (r *yamlReader) syntax(err error) {
 	if rest, _, _ := bytes.Cut(r.src.text[start:], []byte("\n")); bytes.Contains(rest, []byte("${")) {
 		next = `inside [ ] and { }, put ${…} in quotes`
 	}
-	if above := r.above(line); next == "" && above != "" && strings.Contains(text, "mapping values are not allowed") {
-		next = fmt.Sprintf("line %d is indented deeper than %s", line, above)
+	if above := r.above(line); next == "" && strings.Contains(text, "mapping values are not allowed") {
+		rest, _, _ := bytes.Cut(r.src.text[start:], []byte("\n"))
+		switch {
+		case above != "":
+			text = fmt.Sprintf("line %d is indented deeper than %s, which has a value already", line, above)
+			next = "indent both alike"
+		case bytes.Count(rest, []byte(": ")) > 1:
+			text, next = "the value has a colon and a space, which begin another value", "put the value between quotes"
+		}
+	}
+	if next == "" {
+		next = nextForToken(text, string(r.src.text[start:]))
 	}
 	r.faults.at(r.src, span{at, at}, next, "this is not YAML: %s", text)
+}
+
+// nextForToken returns the next step for a character that YAML refuses where it is. rest is the text from its line on.
+func nextForToken(fault, rest string) string {
+	line, _, _ := strings.Cut(rest, "\n")
+	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+	switch {
+	case !strings.Contains(fault, "cannot start any token") && !strings.Contains(fault, "a tab character"):
+		return ""
+	case strings.Contains(indent, "\t"):
+		return "indent it with spaces: YAML allows no tab there"
+	}
+	return "put the text between quotes: it begins with a character that YAML keeps for itself"
 }
 
 // above returns the key on the line before a deeper-indented one, if that key already has a value; else "".
@@ -83,7 +106,13 @@ func (r *yamlReader) above(line int) string {
 	if line < 2 || line > len(lines) {
 		return ""
 	}
-	before := lines[line-2]
+	at := line - 2
+	for ; at > 0; at-- { // blank lines and comments stand between fields
+		if text := strings.TrimSpace(lines[at]); text != "" && !strings.HasPrefix(text, "#") {
+			break
+		}
+	}
+	before := lines[at]
 	key, value, pair := strings.Cut(strings.TrimLeft(strings.TrimSpace(before), "- "), ":")
 	if !pair || strings.TrimSpace(value) == "" || indentOf(lines[line-1]) <= indentOf(before) {
 		return ""
@@ -220,7 +249,11 @@ var yamlVariable = pattern.Lazy(`\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}\n]*)
 
 // variables replaces ${NAME} in one scalar, and $${ by ${.
 func (r *yamlReader) variables(out *node, n *yaml.Node) {
-	if r.find == nil || !strings.Contains(n.Value, "${") {
+	if r.find == nil { // the variables are the client's; what stands for the characters is the same everywhere
+		out.text = strings.ReplaceAll(n.Value, "$${", "${")
+		return
+	}
+	if !strings.Contains(n.Value, "${") {
 		return
 	}
 	out.text = yamlVariable().ReplaceAllStringFunc(n.Value, func(found string) string {

@@ -291,3 +291,51 @@ func TestCallsForAnUntrustedSourceAreConfined(t *testing.T) {
 		}
 	})
 }
+
+// TestACallIsConfinedByWhoDecidesItsAddress: an admin declared the object, and a deployer set the value, or declared
+// the object whose facts are in the address.
+func TestACallIsConfinedByWhoDecidesItsAddress(t *testing.T) {
+	for name, tc := range map[string]struct {
+		url, marked string
+		confined    bool
+	}{
+		"no reference":              {"https://ok.example/in", "", false},
+		"an admin's value":          {"${config.hooks.URL}", "", false},
+		"a deployer's":              {"${config.hooks.URL}", "apps/prod/hooks/URL", true},
+		"of another scope":          {"${config.shared.hooks.URL}", "apps/shared/hooks/URL", true},
+		"of its scope":              {"${config.SHARED}", "scopes/prod/SHARED", true},
+		"an admin's over it":        {"${config.OVER}", "scopes/prod/OVER", false},
+		"a deployer's over it":      {"${config.OVER}", "apps/prod/web/OVER", true},
+		"a path":                    {"https://ok.example/${config.hooks.URL}", "apps/prod/hooks/URL", true},
+		"another value":             {"${config.hooks.URL}", "apps/prod/hooks/OTHER", false},
+		"a deployer's object":       {"https://ok.example/${ref.deployment.theirs.host}", "", true},
+		"an admin's object":         {"https://ok.example/${ref.deployment.ours.host}", "", false},
+		"no reference, as a dollar": {"https://ok.example/?a=$${config.hooks.URL}", "apps/prod/hooks/URL", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHarness(t, func(l *harness) {
+				l.receive["ok.example"] = answers(200)
+				for _, key := range []string{"apps/prod/hooks/URL", "apps/shared/hooks/URL", "scopes/prod/SHARED",
+					"scopes/prod/OVER", "apps/prod/web/OVER"} {
+					l.config(key, "https://ok.example/in")
+				}
+				theirs := api.Object{Kind: api.KindDeployment, Scope: "prod", Name: "theirs", Spec: []byte(`{"image":"a"}`),
+					Metadata: api.Metadata{UID: "t", Generation: 1, Stamps: map[string]string{api.StampConfined: "true"}}}
+				ours := theirs
+				ours.Name, ours.Metadata = "ours", api.Metadata{UID: "o", Generation: 1}
+				l.write(func(txn *records.Txn) {
+					txn.Put(records.ObjectKey(theirs.Ref()), theirs).Put(records.ObjectKey(ours.Ref()), ours)
+					if tc.marked != "" {
+						txn.Put(records.ConfinedKey(records.ConfigPrefix+tc.marked), "true")
+					}
+				})
+				l.object(api.Webhook{URL: tc.url})
+				l.deliver("a", 0)
+				l.after(time.Second)
+				if calls := l.calls(); len(calls) != 1 || calls[0].request.Confined != tc.confined {
+					t.Errorf("called %+v, confined should be %v", calls, tc.confined)
+				}
+			})
+		})
+	}
+}

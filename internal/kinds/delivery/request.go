@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/environment"
 	"tend.dev/tend/internal/core/webhook"
 	"tend.dev/tend/internal/store/records"
 )
@@ -37,8 +38,9 @@ func (c *deliveries) prepare(s records.Snapshot, d api.Delivery) (prepared, erro
 		return prepared{}, errHookGone
 	}
 	ready := prepared{Call: webhook.Call{
-		Hook: *hook, Delivery: d, Key: object.Metadata.UID + "-" + d.ID, Agent: c.Agent, Confined: object.Confined(),
-		Spaces: c.environments.Spaces(s, object.Ref(), spec.EnvFrom),
+		Hook: *hook, Delivery: d, Key: object.Metadata.UID + "-" + d.ID, Agent: c.Agent,
+		Confined: object.Confined() || environment.Confines(s, object.Ref(), spec.EnvFrom, hook.URL),
+		Spaces:   c.environments.Spaces(s, object.Ref(), spec.EnvFrom),
 	}}
 	if hook.File != "" {
 		ready.digest, err = fileOf(*object, hook.File)

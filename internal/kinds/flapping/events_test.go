@@ -50,7 +50,7 @@ func (n *nodes) lead() {
 	liveness.Begin(0)
 	n.Cleanup(n.view.OnChange(liveness.Notice))
 	recorder := eventlog.Record(n.store, n.view.Snapshot, n.clock)
-	n.c = control.New(control.Deps{Snapshot: n.snapshot, Store: recorder, Now: n.clock}, Kind(liveness))
+	n.c = control.New(control.Deps{Snapshot: n.snapshot, Store: recorder, Now: n.clock}, Kind(liveness, time.Time{}))
 }
 
 func (n *nodes) write(txn *records.Txn) {
@@ -144,5 +144,54 @@ func TestEachChangeOfANodeIsAnEvent(t *testing.T) {
 	}
 	if n.snapshot().NodeState("n1").Exists() {
 		t.Error("something is left of it")
+	}
+}
+
+// TestAnUnheardNodeIsSilent: from the moment at which its server writes that two beats are missing, or is gone, long
+// before its heartbeat ends.
+func TestAnUnheardNodeIsSilent(t *testing.T) {
+	n := newNodes(t)
+	life := time.Date(2029, 1, 1, 0, 0, 0, 0, time.UTC)
+	server := func() *records.Txn {
+		return records.NewTxn("test").Put(records.ServerKey("a"), api.ServerPresence{Since: life})
+	}
+	n.write(server())
+	for _, node := range []string{"n1", "n2"} {
+		n.write(records.NewTxn("test").Put(records.NodeKey(node), api.NodeStatus{ID: node, Ready: true}).
+			Put(records.AliveKey(node), records.Heartbeat{Server: "a", Life: life}))
+	}
+	n.pass(time.Second)
+	for name, step := range map[string]struct{ goes, returns *records.Txn }{
+		"two beats are missing": {
+			records.NewTxn("test").Put(records.AliveKey("n1"), records.Heartbeat{Server: "a", Life: life, Last: n.now}),
+			records.NewTxn("test").Put(records.AliveKey("n1"), records.Heartbeat{Server: "a", Life: life})},
+		"the server is gone": {records.NewTxn("test").Delete(records.ServerKey("a")), server()},
+	} {
+		for _, each := range []struct {
+			txn  *records.Txn
+			want string
+		}{{step.goes, api.NodeSilent}, {step.returns, api.NodeUp}} {
+			n.affected(each.txn, "n1")
+			n.pass(time.Second)
+			if state := n.snapshot().NodeState("n1"); !state.Exists() || state.Value.State != each.want {
+				t.Errorf("%s: it is %+v, want %s", name, state.Value, each.want)
+			}
+		}
+	}
+	if got, want := n.events("n1"), []string{"joined", "silent", "returned", "silent", "returned"}; !slices.Equal(got, want) {
+		t.Errorf("the events are %q, want %q", got, want)
+	}
+}
+
+// affected writes, and checks that a node is reconciled for that.
+func (n *nodes) affected(txn *records.Txn, node string) {
+	n.Helper()
+	var concerned bool
+	remove := n.view.OnChange(func(change view.Change) {
+		concerned = concerned || slices.Contains(n.c.Affected(n.snapshot(), change), control.Key(refOf(node)))
+	})
+	n.write(txn)
+	if remove(); !concerned {
+		n.Errorf("%s is not reconciled", node)
 	}
 }

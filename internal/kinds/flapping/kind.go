@@ -8,25 +8,33 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/board"
 	"tend.dev/tend/internal/core/liveness"
 	"tend.dev/tend/internal/kinds/owner"
 	"tend.dev/tend/internal/store/records"
+	"tend.dev/tend/internal/store/view"
 )
 
 const kind = "flapping"
 
-// Kind returns the kind whose steps write the losses of nodes.
-func Kind(l *owner.Liveness) control.Kind {
+// Kind returns the kind whose steps write the losses of nodes. alone is board.Hearing's.
+func Kind(l *owner.Liveness, alone time.Time) control.Kind {
 	own := func(node string) []api.Ref { return []api.Ref{refOf(node)} }
 	out := control.Kind{
 		KindInfo: api.KindInfo{Kind: kind},
 		Keys:     known,
-		Step:     func(o control.Observation) (control.Step, error) { return decide(o, l).step(o), nil },
+		Step:     func(o control.Observation) (control.Step, error) { return decide(o, l, alone).step(o), nil },
 	}
 	for _, prefix := range []string{records.AlivePrefix, records.LossesPrefix, records.NodeStatesPrefix,
 		records.ActualNodesPrefix} {
 		out.Reads = append(out.Reads, control.Named(prefix, own))
 	}
+	out.Reads = append(out.Reads, func(s records.Snapshot, change view.Change) []api.Ref {
+		if strings.HasPrefix(change.Key, records.ServersPrefix) { // which hears nodes
+			return known(s)
+		}
+		return nil
+	})
 	return out
 }
 
@@ -96,7 +104,7 @@ func (d decision) changes() bool {
 }
 
 // decide returns what is to be known of a node.
-func decide(o control.Observation, l *owner.Liveness) decision {
+func decide(o control.Observation, l *owner.Liveness, alone time.Time) decision {
 	s, node := o.Snapshot, o.Ref.Name
 	d := decision{had: s.Losses(node), was: s.NodeState(node)}
 	facts := s.Node(node)
@@ -114,6 +122,7 @@ func decide(o control.Observation, l *owner.Liveness) decision {
 		d.losses = api.NodeLosses{}
 	}
 	d.after = owner.Sooner(d.after, absence.Left)
-	d.state = stateOf(d.was.Value, *facts.Value, s.Alive(node), absence.Lost, d.losses, o.Now)
+	unheard, _ := board.Unheard(s, node, alone)
+	d.state = stateOf(d.was.Value, *facts.Value, answering{s.Alive(node), unheard, absence.Lost}, d.losses, o.Now)
 	return d
 }

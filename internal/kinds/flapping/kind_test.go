@@ -27,7 +27,7 @@ func TestAFlappingNodeIsDamped(t *testing.T) {
 	<-v.Synced()
 	snapshot := func() records.Snapshot { return records.Snapshot{Reader: v.Snapshot()} }
 	liveness := owner.NewLiveness(0, 0, clock)
-	c := control.New(control.Deps{Snapshot: snapshot, Store: store, Now: clock}, Kind(liveness))
+	c := control.New(control.Deps{Snapshot: snapshot, Store: store, Now: clock}, Kind(liveness, time.Time{}))
 	t.Cleanup(v.OnChange(liveness.Notice))
 	await := func(revision int64, err error) {
 		t.Helper()

@@ -435,7 +435,7 @@ func TestAHostOfAnotherScope(t *testing.T) {
 	status := look()
 	for _, condition := range []string{api.ConditionReady, api.ConditionDegraded} {
 		if c := api.FindCondition(status.Conditions, condition); c.Reason != api.ReasonHostTaken ||
-			!strings.Contains(c.Message, "belongs to the scope bank") {
+			!strings.Contains(c.Message, "belongs to an object of another scope") || strings.Contains(c.Message+c.Next, "bank") {
 			t.Errorf("%+v", c)
 		}
 	}

@@ -151,6 +151,9 @@ func (o *observed) route(claims hosts.Table) {
 		o.spec.TLS = policy
 	case !o.object.Value.Metadata.Deleting():
 		o.taken = claims.Refuse(claim)
+		if o.taken != nil && o.taken.By.Scope != claim.Ref.Scope { // all who see the ingress read its conditions
+			o.taken = o.taken.Hidden()
+		}
 	}
 }
 

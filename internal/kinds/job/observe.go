@@ -85,7 +85,7 @@ func (o observed) timeline() timetable.Timeline {
 	}
 	return timetable.Timeline{
 		ScheduleHash: s.ScheduleHash, Last: s.LastScheduled, Ahead: s.LastAhead, Skipped: s.Skipped,
-		Over: s.RestoredAt, Unknown: s.RestoredOver,
+		Over: s.RestoredAt, Unknown: s.RestoredOver, Earlier: s.RestoredEarlier,
 		Missed: s.Missed, LastMissed: s.LastMissed, Why: s.MissedReason,
 	}
 }

@@ -31,7 +31,7 @@ func (o observed) nextStatus(a assessment, runs []api.Run, now time.Time) api.Jo
 	line := a.plan.Timeline
 	s.ScheduleHash, s.LastScheduled = line.ScheduleHash, line.Last.UTC()
 	s.LastAhead, s.Skipped = line.Ahead.UTC(), line.Skipped
-	s.RestoredAt, s.RestoredOver = line.Over.UTC(), line.Unknown
+	s.RestoredAt, s.RestoredOver, s.RestoredEarlier = line.Over.UTC(), line.Unknown, line.Earlier
 	s.Missed, s.LastMissed, s.MissedReason = line.Missed, line.LastMissed, line.Why
 	s.NextRun = a.plan.NextRun
 	for _, condition := range o.conditions(a, runs) {

@@ -22,11 +22,15 @@ const electionTime = 5 * time.Second
 // commits.
 const leastGather = 2 * time.Second
 
+// untilCurrent is the time to the next look at a node while the view is behind the claim of the term.
+const untilCurrent = 100 * time.Millisecond
+
 // Liveness records since when each node has had no heartbeat. All controllers of a term share one, so that they agree
 // on which nodes are lost. A node whose heartbeat ends within the term counts as silent from its last one on, also if
-// that was before the term. For a heartbeat that had ended by then the server waits a whole timeout, because it can't
-// know how long it had been missing, or whether the node had a server to send it to; except that a node that was lost
-// in an earlier term, and has not returned, still is.
+// that was before the term; so does one whose heartbeat this server saw end while it followed another one. For any
+// other heartbeat that had ended by then the server waits a whole timeout, because it can't know how long it had been
+// missing, or whether the node had a server to send it to; except that a node that was lost in an earlier term, and has
+// not returned, still is.
 type Liveness struct {
 	Nodes Nodes
 	// FormerLeader returns the latest time at which a former leader of the store can have taken a heartbeat; see
@@ -44,6 +48,7 @@ type Liveness struct {
 	known    map[string]bool // those of them that were lost in an earlier term
 	began    time.Time       // of the term; zero before the first one
 	term     int64           // the revision of its claim
+	follows  bool            // since Follow no term has begun
 	verdict  liveness.Verdict
 	judged   time.Time // when; zero after a change
 	next     time.Time // when time alone changes the verdict; zero is never
@@ -66,11 +71,24 @@ func NewLiveness(timeout, gather time.Duration, now func() time.Time) *Liveness 
 		known: map[string]bool{}, written: map[string]time.Time{}}
 }
 
-// Begin begins a new term, which was claimed at a revision. It forgets who is silent.
-func (l *Liveness) Begin(revision int64) {
+// Follow begins a time in which other servers may lead, and this one sees heartbeats end as they do; it ends when the
+// store gives no answer. It forgets who is silent.
+func (l *Liveness) Follow() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.silent)
+	l.follows, l.judged = true, time.Time{}
+}
+
+// Begin begins a new term, which was claimed at a revision. It forgets who is silent, unless this server followed until
+// now and the store knows its leaders: without that, the store may have gone on while no server was there.
+func (l *Liveness) Begin(revision int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.follows || l.FormerLeader == nil {
+		clear(l.silent)
+	}
+	l.follows = false
 	clear(l.known)
 	l.revision, l.judged, l.began, l.term = 0, time.Time{}, l.now(), revision
 }
@@ -137,6 +155,9 @@ func (l *Liveness) Of(s records.Snapshot, node string) Absence {
 	s.Fleeting()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if s.Revision() < l.term {
+		return Absence{Left: untilCurrent} // it may have answered since
+	}
 	l.read(s)
 	l.mark(node, false) // a task may be on a node whose record is gone
 	l.judge()

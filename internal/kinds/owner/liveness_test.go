@@ -121,7 +121,7 @@ func TestTheTimeOfTheLastHeartbeatCounts(t *testing.T) {
 	}
 }
 
-// A new term knows nothing of how long a node has been silent.
+// The first term of a server knows nothing of how long a node has been silent.
 func TestATermWaitsAWholeTimeout(t *testing.T) {
 	h := newHarness(t, "a")
 	h.alive("a", false)
@@ -136,6 +136,44 @@ func TestATermWaitsAWholeTimeout(t *testing.T) {
 	}
 }
 
+// TestATermGoesOnFromWhatItsServerSaw: while it followed, it saw the heartbeat end as the leader of then did.
+func TestATermGoesOnFromWhatItsServerSaw(t *testing.T) {
+	never := func() time.Time { return time.Time{} }
+	for name, test := range map[string]struct {
+		reason  string
+		former  func() time.Time
+		follows bool
+		back    bool // before the term
+		behind  int64
+		want    Absence
+	}{
+		"it followed":                 {"25 s before the end was the last heartbeat", never, true, false, 0, Absence{Left: 2 * time.Second}},
+		"it has just started to lead": {"nobody saw the heartbeat end", never, false, false, 0, Absence{Left: 30 * time.Second}},
+		"an etcd of others":           {"it may have gone on while no server was there", nil, true, false, 0, Absence{Left: 30 * time.Second}},
+		"the node is back":            {"it answers", never, true, true, 0, Absence{}},
+		"the view is behind": {"it may have answered before the claim", never, true, false, 10,
+			Absence{Left: untilCurrent}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, "a")
+			h.l = NewLiveness(30*time.Second, 5*time.Second, func() time.Time { return h.now })
+			h.l.FormerLeader = test.former
+			if test.follows {
+				h.l.Follow()
+			}
+			h.alive("a", false)
+			h.now = h.now.Add(3 * time.Second)
+			if test.back {
+				h.alive("a", true)
+			}
+			h.l.Begin(h.view.Revision() + test.behind)
+			if got := h.of("a"); got != test.want {
+				t.Errorf("%+v, want %+v: %s", got, test.want, test.reason)
+			}
+		})
+	}
+}
+
 // A term that hears late of a heartbeat that ended, as one whose server was far from the store, waits as long: the
 // node may be about to find another server. A heartbeat that ends within the term counts from when it was given last,
 // also before the term.
@@ -145,12 +183,15 @@ func TestATermWaitsAWholeTimeoutAlsoForALateEvent(t *testing.T) {
 	h.l.FormerLeader = func() time.Time { return time.Time{} }
 	for node, left := range map[string]time.Duration{"a": 29 * time.Second, "b": 5 * time.Second} {
 		claim := h.view.Revision()
+		h.write(func(txn *records.Txn) { txn.Delete(records.AliveKey(node)) })
+		ended := h.view.Revision()
 		if node == "a" {
-			claim += 100 // its heartbeat had ended by then
+			claim = ended + 1 // its heartbeat had ended by then
+			h.write(func(txn *records.Txn) { txn.Put(records.ClusterKey, "claimed") })
 		}
 		h.l.Begin(claim)
 		h.now = h.now.Add(time.Second)
-		h.alive(node, false)
+		h.l.Notice(view.Change{Key: records.AliveKey(node), Revision: ended, Deleted: true})
 		if got := h.of(node); got != (Absence{Left: left}) {
 			t.Errorf("%s a second into a term: %+v, want %s left", node, got, left)
 		}

@@ -48,8 +48,10 @@ type Outcome struct {
 func (s *Sender) Attempt(ctx context.Context, ref api.Ref, spec api.SinkSpec, content core.Content) (outcome Outcome,
 	receiver string) {
 	content.Source = s.source
+	snap := s.deps.Snapshot()
 	parcel, err := core.Builder{
-		Spec: spec, Spaces: s.environments.Spaces(s.deps.Snapshot(), ref, nil), Agent: s.Agent, Now: s.deps.Now(),
+		Spec: spec, Spaces: s.environments.Spaces(snap, ref, nil), Agent: s.Agent, Now: s.deps.Now(),
+		Confines: func(address string) bool { return environment.Confines(snap, ref, nil, address) },
 	}.Build(content)
 	if err != nil { // a config value may be set at any time
 		return Outcome{Answer: core.Answer{Err: err}}, ""
@@ -64,6 +66,9 @@ func (s *Sender) Attempt(ctx context.Context, ref api.Ref, spec api.SinkSpec, co
 			outcome.Each = append(outcome.Each, core.Addressed{To: parcel.Mail.To[i], Answer: answer})
 		}
 		outcome.Answer = core.Combined(outcome.Each)
+	case parcel.Relay != nil && parcel.Relay.Confined: // the library calls whatever the address names
+		what, next := environment.Confining(snap, ref, nil, spec.Shoutrrr.URL)
+		outcome.Answer = core.Answer{Final: true, Err: fmt.Errorf("its url is decided by %s; %s", what, next)}
 	case parcel.Relay != nil:
 		outcome.Answer = s.Relay(ctx, *parcel.Relay)
 	case parcel.Line != nil:

@@ -47,7 +47,7 @@ func (l *harness) answerImage(txn *records.Txn) {
 		State: api.ImagePresent, Arch: "amd64"}
 	if next.ImageID = l.images[next.Image]; next.ImageID == "" {
 		next.State, next.Reason, next.Message = api.ImageFailed, "ImageNotFound",
-			"image "+next.Image+" is not in the registry"
+			"docker.io has no image "+next.Image
 	}
 	if was := l.snapshot().ImageStatus("n1", l.ref); !was.Exists() || !cmp.Equal(*was.Value, next) {
 		txn.Put(records.ImageStatusKey("n1", l.ref), next)

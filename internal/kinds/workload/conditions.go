@@ -113,6 +113,8 @@ func (o observed) progress(a assessment) api.Condition {
 		c.Message = "paused until the failed pod is ready, or the next apply"
 	case c.Reason == api.ReasonTooLarge || c.Reason == api.ReasonNoRuntime:
 		c.Status = api.ConditionFalse // it goes on when such a node joins
+	case c.Reason == api.ReasonPaused:
+		c.Status = api.ConditionFalse // it goes on when a person lets its pod
 	case c.Reason == "Progressing":
 		c.Next = a.plan.Next
 	}

@@ -230,6 +230,17 @@ func TestConditions(t *testing.T) {
 			line{"True", "CrashLoop", "exit code 1, 3 times in a minute\npanic: no database"},
 			api.OutcomeHeld,
 		},
+		"paused by a person": {
+			"only a person lets it go on: waiting doesn't help",
+			scene{spec: replicas(2, "web:1"), rollout: complete, image: present("web:1"),
+				tasks: []owner.Task{slot("a", "v1", nil), slot("b", "v1", func(_ *api.Task, s *api.TaskStatus) {
+					s.Ready, s.UnreadyAt, s.Reason, s.Message = false, epoch, api.ReasonPaused, "paused by hand"
+				})}},
+			line{"False", "Paused", "1 of 2 replicas ready"},
+			line{"False", "Paused", ""},
+			line{"True", "Paused", "paused by hand"},
+			api.OutcomeHeld,
+		},
 		"rejected": {
 			"a slot that could not start holds the rollout",
 			scene{spec: paused, rollout: toV2, image: present("web:2"),

@@ -33,10 +33,12 @@ func (o observed) nextStep(plan rollout.Plan) string {
 		return ""
 	case plan.Slot != "" && !o.known(plan.Slot): // its container is gone
 		return fmt.Sprintf("tend logs %s/%s --previous", o.ref.Scope, o.ref.Name)
-	case strings.Contains(plan.Message, probe.ListensElsewhere):
-		return "correct the probe's port, or let the program listen there"
+	case probe.Step(plan.Message) != "":
+		return probe.Step(plan.Message)
+	case strings.Contains(plan.Message, probe.Silent) && o.askAgain(plan) != "":
+		return o.askAgain(plan)
 	case o.endedWell(plan):
-		return fmt.Sprintf("let its program stay, or declare what ends by itself as a job; tend logs %s/%s", o.ref.Scope,
+		return fmt.Sprintf("keep the program in the foreground, or declare it as a job; tend logs %s/%s", o.ref.Scope,
 			o.ref.Name)
 	case !o.started(plan.Slot): // it has no output
 		return fmt.Sprintf("tend describe %s/%s", o.ref.Scope, o.ref.Name)
@@ -44,6 +46,29 @@ func (o observed) nextStep(plan rollout.Plan) string {
 		return fmt.Sprintf("tend logs %s.%s", o.ref.AppID(), plan.Slot)
 	}
 	return fmt.Sprintf("tend logs %s/%s", o.ref.Scope, o.ref.Name)
+}
+
+// askAgain returns the step that runs a pod's failing check by hand: its output is in no log. It leaves the arguments
+// out, which may hold a password. It is empty if the pod doesn't run, or the manifest doesn't declare the check.
+func (o observed) askAgain(plan rollout.Plan) string {
+	declared := o.spec.Probes
+	if declared == nil || !slices.ContainsFunc(o.tasks, func(t owner.Task) bool {
+		return t.Desired.Value.Slot == plan.Slot && t.Status != nil && t.Status.State == api.TaskRunning
+	}) {
+		return ""
+	}
+	check := declared.Readiness
+	if strings.Contains(plan.Message, string(probe.Startup)+": ") {
+		check = declared.Startup
+	}
+	if check == nil || check.Exec == nil {
+		return ""
+	}
+	step := fmt.Sprintf("tend exec %s.%s -- %s", o.ref.AppID(), plan.Slot, check.Exec.Command[0])
+	if len(check.Exec.Command) > 1 {
+		return "run the probe's command by hand: " + step + " …"
+	}
+	return step
 }
 
 // endedWell reports whether the container of the failed slot ended by itself with exit code 0, as no crash does.

@@ -42,7 +42,7 @@ func TestWhatNeverRanHasNoOutput(t *testing.T) {
 func TestWhatEndsByItselfIsAJob(t *testing.T) {
 	const logs = "tend logs prod/web"
 	for code, want := range map[int]string{
-		0: "let its program stay, or declare what ends by itself as a job; " + logs, 3: logs,
+		0: "keep the program in the foreground, or declare it as a job; " + logs, 3: logs,
 	} {
 		task := api.Task{Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "a"}
 		status := &api.TaskStatus{RunningAt: time.Unix(1, 0), ExitCode: &code}
@@ -58,13 +58,46 @@ func TestWhatEndsByItselfIsAJob(t *testing.T) {
 	}
 }
 
-// TestAProbeOfAnotherPort: where the program listens elsewhere, its output says nothing of the cause.
+// TestAProbeOfAnotherPort: where the program listens elsewhere, or doesn't know the path, its output says nothing of
+// the cause.
 func TestAProbeOfAnotherPort(t *testing.T) {
 	o := observed{ref: web}
-	plan := rollout.Plan{Reason: "DeadlineExceeded",
-		Message: "readiness: :80 refuses connections; " + probe.ListensElsewhere + "8080"}
-	const want = "correct the probe's port, or let the program listen there"
-	if got := o.nextStep(plan); got != want {
-		t.Errorf("%q, want %q", got, want)
+	for message, want := range map[string]string{
+		":80 refuses connections; " + probe.ListensElsewhere + "8080": "correct the probe's port, or let the program listen there",
+		"GET :80/up answered 404 'not found' (3 times)":               "correct the probe's path, or let the program answer it",
+		"GET :80/up answered 503 'warming up' (3 times)":              "tend logs prod/web",
+	} {
+		if got := o.nextStep(rollout.Plan{Reason: "DeadlineExceeded", Message: message}); got != want {
+			t.Errorf("%s: %q, want %q", message, got, want)
+		}
+	}
+}
+
+// TestACheckThatPrintsNothing is run by hand as the next step: its output is in no log. A pod that doesn't run can't
+// run it.
+func TestACheckThatPrintsNothing(t *testing.T) {
+	check := func(words ...string) *api.Probe { return &api.Probe{Exec: &api.ExecProbe{Command: words}} }
+	for name, c := range map[string]struct {
+		reason string
+		probes *api.Probes
+		state  api.TaskState
+		says   string
+		want   string
+	}{
+		"readiness": {"the pod runs, and arguments may be secret", &api.Probes{Readiness: check("pg_isready", "-d", "a b", "$X", "it's")}, api.TaskRunning,
+			"readiness: pg_isready " + probe.Silent, "run the probe's command by hand: tend exec prod-web.a -- pg_isready …"},
+		"startup": {"it is the one that fails", &api.Probes{Readiness: check("ready"), Startup: check("started")},
+			api.TaskRunning, "startup: started " + probe.Silent, "tend exec prod-web.a -- started"},
+		"spoke":   {"the message has its words", &api.Probes{Readiness: check("ready")}, api.TaskRunning, "readiness: no", "tend logs prod/web"},
+		"ended":   {"nothing runs there", &api.Probes{Readiness: check("ready")}, api.TaskFailed, probe.Silent, "tend logs prod/web"},
+		"image's": {"its command isn't declared", nil, api.TaskRunning, probe.Silent, "tend logs prod/web"},
+	} {
+		task := api.Task{Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "a"}
+		o := observed{ref: web, tasks: []owner.Task{{Desired: records.Read[api.Task]{Value: &task},
+			Status: &api.TaskStatus{RunningAt: time.Unix(1, 0), State: c.state}}}}
+		o.spec.Probes = c.probes
+		if got := o.nextStep(rollout.Plan{Reason: "DeadlineExceeded", Slot: "a", Message: c.says}); got != c.want {
+			t.Errorf("%s: %s: %q, want %q", name, c.reason, got, c.want)
+		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/core/dependency"
 	"tend.dev/tend/internal/core/gate"
 	"tend.dev/tend/internal/core/rollout"
 	"tend.dev/tend/internal/store/records"
@@ -48,9 +47,12 @@ func (o observed) gated(p pending) (out []api.PlannedAction) {
 	if p.gate.State == gate.Failed {
 		return []api.PlannedAction{{Object: o.ref, Verb: "refuse", Release: p.release.ID, Text: p.gate.Message}}
 	}
-	for _, need := range dependency.Waiting(o.ref.Scope, p.release.Steps.DependsOn, o.dependency) {
+	for _, need := range o.waitsFor(p.release) {
 		out = append(out, api.PlannedAction{Object: o.ref, Verb: "wait", Release: p.release.ID,
 			Text: "wait for " + need})
+	}
+	if p.release.Steps == nil {
+		return out
 	}
 	for _, command := range o.commands(p.release, p.release.Steps.Before) {
 		if command.Run == nil || !command.Run.State.Ended() {

@@ -1,11 +1,15 @@
 package workload
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/dependency"
 	"tend.dev/tend/internal/core/gate"
+	"tend.dev/tend/internal/core/volumes"
+	"tend.dev/tend/internal/store/records"
 )
 
 // pending is a release that the spec asks for and that may not touch a slot yet, with what blocks it.
@@ -25,7 +29,7 @@ func (c *workloads) admit(o observed, id identity, release *api.Release, mint bo
 			return target{}, err
 		}
 		if again {
-			if id.imageID == "" {
+			if id = o.withKeptImage(id); id.imageID == "" {
 				return o.unknown(), nil
 			}
 			if release, err = c.mint(o, id); err != nil {
@@ -72,13 +76,60 @@ func (o observed) asked() string {
 
 // gateOf decides whether a release may touch slots.
 func (o observed) gateOf(release *api.Release) gate.Decision {
-	steps := release.Steps
-	if steps == nil {
-		return gate.Decision{State: gate.Open}
+	in := gate.Input{Release: release.ID, Waiting: o.waitsFor(release)}
+	if steps := release.Steps; steps != nil {
+		in.Commands, in.Busy = o.commands(release, steps.Before), o.busy(release.ID)
 	}
-	return gate.Decide(gate.Input{
-		Release: release.ID, Commands: o.commands(release, steps.Before), Busy: o.busy(release.ID),
-		Waiting: dependency.Waiting(o.ref.Scope, steps.DependsOn, o.dependency),
+	return gate.Decide(in)
+}
+
+// waitsFor lists what must be ready, or gone, before a release may touch slots: the workloads that it depends on, and
+// the objects that are being deleted and write to a volume of its pods.
+func (o observed) waitsFor(release *api.Release) (out []string) {
+	if release.Steps != nil {
+		out = dependency.Waiting(o.ref.Scope, release.Steps.DependsOn, o.dependency)
+	}
+	return append(out, o.leaving(o.ref.Scope, volumes.UseBy(o.ref, release.Spec))...)
+}
+
+// leavingWriters returns a function that lists the objects which are being deleted and write to what a use writes to,
+// with the volume. Their pods may run for a while, and two writers break a database. A volume, and a folder, is its
+// node's: an object whose pods are all on nodes where those of the use can't come, by mayRunOn, is in nobody's way.
+func leavingWriters(s records.Snapshot, mayRunOn func(node string) bool) func(scope string, use volumes.Use) []string {
+	return func(scope string, use volumes.Use) (out []string) {
+		if len(use.Alone()) == 0 {
+			return nil
+		}
+		for _, kind := range api.KindsThat(api.Kind.HasContainers) {
+			for object := range s.Objects(kind) {
+				if !object.Value.Metadata.Deleting() {
+					continue
+				}
+				at := use.Both(volumes.UseBy(object.Value.Ref(), object.Value.Spec))
+				if at != "" && (onSharedStorage(*object.Value) || meets(s.TasksOf(object.Value.Ref()), mayRunOn)) {
+					name := object.Value.Ref().String()
+					if object.Value.Scope != scope {
+						name = "an object of another scope"
+					}
+					out = append(out, fmt.Sprintf("%s (it is being deleted, and writes to %s)", name, at))
+				}
+			}
+		}
+		return out
+	}
+}
+
+// onSharedStorage reports whether the volumes of an object are the same on every node.
+func onSharedStorage(object api.Object) bool {
+	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
+	return err == nil && spec.Placement != nil && spec.Placement.SharedStorage
+}
+
+// meets reports whether one of the tasks is, or may come to be, on such a node; also if there is none: a server may not
+// have seen them yet.
+func meets(tasks []records.Read[api.Task], on func(node string) bool) bool {
+	return len(tasks) == 0 || slices.ContainsFunc(tasks, func(task records.Read[api.Task]) bool {
+		return task.Value.Node == "" || on(task.Value.Node)
 	})
 }
 

@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -349,5 +350,21 @@ func TestWhatFailsBehindAGateIsTurnedBack(t *testing.T) {
 	l.settle()
 	if got := l.running(); got != "v3 v3" {
 		t.Errorf("%q run once the command has succeeded", got)
+	}
+}
+
+// TestNoWorkloadIsCalledLikeACommand: the engine answers for the name of a container, so shop-rc.v1-command, the
+// command of shop/rc, must not be the workload shop-rc of a scope v1-command.
+func TestNoWorkloadIsCalledLikeACommand(t *testing.T) {
+	slots := []string{"m-0a1b2c3d", "m-0a1b2c3d4e5f6071"} // asked for by hand, and with an idempotency key
+	for _, role := range []api.TaskRole{api.RolePre, api.RoleCommand, api.RolePost, api.RoleDeploy} {
+		slots = append(slots, runID("v17", role))
+	}
+	for _, slot := range slots {
+		name := api.Task{Kind: api.KindDeployment, Scope: "shop", Name: "rc", Slot: slot}.ContainerName()
+		workload, scope, _ := strings.Cut(name, ".")
+		if names := api.ServiceNames(workload, scope); slices.Contains(names, name) {
+			t.Errorf("a workload is called %v, and a pod %s", names, name)
+		}
 	}
 }

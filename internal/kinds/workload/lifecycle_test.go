@@ -53,28 +53,42 @@ func TestUnchangedStatusIsNeverWritten(t *testing.T) {
 	}
 }
 
-// Defect: a status that says complete for a spec whose image was not looked up yet.
+// Defect: a status that says complete for a spec whose image was not looked up yet. The image of the release in force
+// is used for a spec that names the same one only if it can't be had by name: see TestAVanishedTagBlocksNothing.
 func TestNotReadyBeforeTheNewSpecsImageIsKnown(t *testing.T) {
-	l := newHarness(t)
-	l.apply(replicas(1, "web:1"))
-	l.settle()
-	l.write(func(txn *records.Txn) {
-		txn.Put(records.ImageStatusKey("n1", web), api.ImageStatus{Owner: web, Node: "n1", Image: "web:1",
-			State: api.ImageFailed, Reason: "RegistryUnreachable", Message: "dial tcp"})
-	})
-	spec := replicas(1, "web:1")
-	spec.Command = []string{"other"}
-	l.apply(spec)
-	l.looks()
-	if c := l.condition(api.ConditionReady); c.Status != api.ConditionFalse || c.Reason != "RegistryUnreachable" {
-		t.Errorf("the new command isn't out, and Ready is %+v", c)
-	}
-	if len(l.live()) != 1 || l.status().Release != "v1" {
-		t.Errorf("what was in force did not stay: %+v", l.status())
-	}
-	l.settle()
-	if l.status().Release != "v2" {
-		t.Errorf("settled on %s", l.status().Release)
+	for name, test := range map[string]struct {
+		image  string
+		state  api.ImageState
+		reason string
+	}{
+		"another image can't be had":       {"web:2", api.ImageFailed, "RegistryUnreachable"},
+		"the same image is being pulled":   {"web:1", api.ImagePulling, "ResolvingImage"},
+		"another image is being looked up": {"web:2", api.ImagePulling, "ResolvingImage"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newHarness(t)
+			l.apply(replicas(1, "web:1"))
+			l.settle()
+			answer := api.ImageStatus{Owner: web, Node: "n1", Image: test.image, State: test.state}
+			if test.state == api.ImageFailed {
+				answer.Reason, answer.Message = "RegistryUnreachable", "dial tcp"
+			}
+			l.write(func(txn *records.Txn) { txn.Put(records.ImageStatusKey("n1", web), answer) })
+			spec := replicas(1, test.image)
+			spec.Command = []string{"other"}
+			l.apply(spec)
+			l.looks()
+			if c := l.condition(api.ConditionReady); c.Status != api.ConditionFalse || c.Reason != test.reason {
+				t.Errorf("the new command isn't out, and Ready is %+v", c)
+			}
+			if len(l.live()) != 1 || l.status().Release != "v1" {
+				t.Errorf("what was in force did not stay: %+v", l.status())
+			}
+			l.settle()
+			if l.status().Release != "v2" {
+				t.Errorf("settled on %s", l.status().Release)
+			}
+		})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"tend.dev/tend/internal/core/dependency"
 	"tend.dev/tend/internal/core/fit"
 	"tend.dev/tend/internal/core/placement"
+	"tend.dev/tend/internal/core/volumes"
 	"tend.dev/tend/internal/kinds/owner"
 	"tend.dev/tend/internal/store/imageask"
 	"tend.dev/tend/internal/store/records"
@@ -50,6 +51,8 @@ type observed struct {
 	// dependency returns the state of another workload; recorded reports whether a webhook call is recorded.
 	dependency func(api.Ref) dependency.State
 	recorded   func(call string) bool
+	// leaving lists the objects that are being deleted and write to what a use of a scope writes to.
+	leaving func(scope string, use volumes.Use) []string
 	// slot returns the task that fills a slot.
 	slot func(id string) records.Read[string]
 }
@@ -66,9 +69,12 @@ func (c *workloads) observe(at control.Observation) (observed, error) {
 		candidates: owner.Candidates(s, ref, nodes), frozen: s.Frozen(ref), nodes: nodes.All, set: nodes,
 		runs:       s.Runs(ref),
 		dependency: control.Dependencies(s),
-		recorded:   func(call string) bool { return s.Delivery(ref, call).Exists() },
-		misplaced:  map[string]string{},
-		slot:       func(id string) records.Read[string] { return s.Slot(ref, id) },
+		leaving: leavingWriters(s, func(node string) bool {
+			return onSharedStorage(*at.Object.Value) || c.board.MayRunOn(s, *at.Object.Value, node)
+		}),
+		recorded:  func(call string) bool { return s.Delivery(ref, call).Exists() },
+		misplaced: map[string]string{},
+		slot:      func(id string) records.Read[string] { return s.Slot(ref, id) },
 	}
 	o.images, o.early = owner.ImageAnswers(s, at.Object, at.Now)
 	o.resolver = owner.Asked(s, o.request, o.images)

@@ -25,12 +25,12 @@ func outage(a assessment, forecast []rollout.Action) string {
 	if wanted > 1 {
 		pods = fmt.Sprintf("%d replicas at once", wanted)
 	}
-	back := fmt.Sprintf("up to %s (strategy.deadline), until %s is back", shortly(strategy.Deadline),
+	back := fmt.Sprintf("is an outage of up to %s (strategy.deadline), until %s is back", shortly(strategy.Deadline),
 		a.desired.LastGood)
 	if strategy.OnFailure != api.OnFailureRollback {
-		back = fmt.Sprintf("its pods until you go back (on_failure = %q)", strategy.OnFailure)
+		back = fmt.Sprintf("takes all pods down until it is corrected, or you run tend rollback (on_failure = %q)", strategy.OnFailure)
 	}
-	return fmt.Sprintf("%s, stop-first: a bad release is an outage of %s", pods, back)
+	return fmt.Sprintf("%s, stop-first: a bad release %s", pods, back)
 }
 
 // shortly writes a duration without the units that are 0.

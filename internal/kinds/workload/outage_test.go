@@ -27,7 +27,7 @@ func TestOutage(t *testing.T) {
 			"1 replica, stop-first: a bad release is an outage of up to 5m (strategy.deadline), until v1 is back"},
 		"nobody turns back": {"it is down until a person acts", 1, 1, api.OrderStopFirst, api.OnFailurePause,
 			stops("v1"),
-			`1 replica, stop-first: a bad release is an outage of its pods until you go back (on_failure = "pause")`},
+			`1 replica, stop-first: a bad release takes all pods down until it is corrected, or you run tend rollback (on_failure = "pause")`},
 		"all at once": {"max_parallel takes them all down", 3, 3, api.OrderStopFirst, api.OnFailureRollback,
 			stops("v1"),
 			"3 replicas at once, stop-first: a bad release is an outage of up to 5m (strategy.deadline), until v1 is back"},

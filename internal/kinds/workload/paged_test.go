@@ -1,117 +1,194 @@
 package workload
 
 import (
-	"encoding/json"
+	"os"
 	"testing"
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/core/change"
-	"tend.dev/tend/internal/core/notify"
-	"tend.dev/tend/internal/core/sink"
+	"tend.dev/tend/internal/core/notify/notifytest"
 	"tend.dev/tend/internal/store/records"
 )
 
-// message is the subject of what people get for the statuses that the controller has written since some commit.
-func (l *harness) message(since int) string {
+// message is the subject of what people get for the statuses that the controller has written.
+func (l *harness) message() string {
 	l.Helper()
-	set, known := notify.SettingsOf(nil), api.SinkCauses{}
-	object := *l.snapshot().Object(web).Value
-	object.Metadata.UID = "web's"
-	var before json.RawMessage
-	for i, txn := range l.commits {
+	object, pager := *l.snapshot().Object(web).Value, notifytest.New()
+	for _, txn := range l.commits {
 		for _, op := range txn.Do {
-			if op.Key != records.StatusKey(web) || op.Delete {
-				continue
-			}
-			events := change.Status(object, before, op.Value)
-			before = op.Value
-			for j, e := range events {
-				raw, _ := json.Marshal(e.Data)
-				signal, ok := sink.SignalOf(nil, "sink",
-					api.Event{ID: string(rune('a' + j)), Type: api.EventType(e.Data.Kind, e.Action), Data: raw})
-				if ok && i >= since {
-					signal.At = l.now
-					known = notify.Observe(known, set, signal)
-				}
+			if op.Key == records.StatusKey(web) && !op.Delete {
+				pager.Write(object, op.Value)
 			}
 		}
 	}
-	m, ok := notify.Next(known, set, l.now.Add(time.Hour))
-	if !ok {
-		return ""
-	}
-	subject, _, err := notify.Text(m, nil)
-	if err != nil {
-		l.Fatal(err)
-	}
-	return subject
+	return pager.Send()
 }
 
-// TestWhatPeopleAreSent: a normal deploy sends nothing, from what the controller writes to the message.
-func TestWhatPeopleAreSent(t *testing.T) {
-	serves := func(l *harness, spec api.DeploymentSpec) {
-		l.apply(spec)
-		l.settle()
+// report changes the statuses of the pods of a release, as their agent would, and has the controller reconcile.
+func (l *harness) report(release string, edit func(*api.TaskStatus)) {
+	l.Helper()
+	l.write(func(txn *records.Txn) {
+		for _, task := range l.live() {
+			if was := l.snapshot().TaskStatus(task.ID); task.Release == release && was.Exists() {
+				next := *was.Value
+				edit(&next)
+				txn.Put(records.TaskStatusKey(task.ID), next)
+			}
+		}
+	})
+	l.looks()
+}
+
+func crashes(s *api.TaskStatus) {
+	s.Ready, s.CrashLoop, s.Reason, s.Message = false, true, api.ReasonCrashLoop, "the program keeps exiting"
+}
+
+// back is a pod's container that runs again.
+func (l *harness) back(s *api.TaskStatus) {
+	s.Ready, s.Reason, s.UnreadyAt = true, "", time.Time{}
+	s.StartedAt, s.RunningAt, s.ReadyAt = l.now, l.now, l.now
+}
+
+// serves applies a spec and waits until it runs.
+func (l *harness) serves(spec api.DeploymentSpec) {
+	l.Helper()
+	l.apply(spec)
+	l.settle()
+}
+
+// begins applies a spec and goes on until pods of a release run that are not good yet.
+func (l *harness) begins(spec api.DeploymentSpec) {
+	l.Helper()
+	l.apply(spec)
+	for range 4 {
+		l.looks()
+		l.place()
+		l.runAgent()
+		l.pass(1)
 	}
+}
+
+// TestWhatPeopleAreSent: a normal deploy sends nothing, from what the controller writes to the message, by the rows of
+// the sink's page.
+func TestWhatPeopleAreSent(t *testing.T) {
+	text, err := os.ReadFile(notifytest.File)
+	page := notifytest.PageOf(t, text, err)
 	stopFirst := func(image string) api.DeploymentSpec {
 		spec := replicas(1, image)
 		spec.Strategy.Order = api.OrderStopFirst
 		return spec
 	}
+	migrates := func(l *harness, release, image string) {
+		l.does[release+"-command"] = hangs
+		l.apply(released(2, image))
+		l.untilHeld()
+		l.pass(300_000)
+		l.looks()
+	}
 	for name, tc := range map[string]struct {
-		reason string
-		given  func(*harness) // what was there before
-		when   func(*harness)
-		want   string
+		row  string
+		when func(*harness)
+		want string // the reason
 	}{
-		"a first deploy": {"it goes well", nil, func(l *harness) { serves(l, replicas(2, "web:1")) }, ""},
-		"a first migration": {"it runs for long", nil, func(l *harness) {
-			l.does["v1-command"] = hangs
-			l.apply(released(2, "web:1"))
-			l.untilHeld()
-			l.pass(300_000)
-			l.looks()
-		}, ""},
-		"a rollout": {"it goes well", func(l *harness) { serves(l, replicas(3, "web:1")) },
-			func(l *harness) { serves(l, replicas(3, "web:2")) }, ""},
-		"the only pod": {"it is replaced, and nothing serves in between",
-			func(l *harness) { serves(l, stopFirst("web:1")) }, func(l *harness) { serves(l, stopFirst("web:2")) }, ""},
-		"a restart": {"of all pods", func(l *harness) { serves(l, replicas(2, "web:1")) },
-			func(l *harness) { l.stamp(api.StampRestart, "1"); l.settle() }, ""},
-		"scaled to none": {"a person asked for it", func(l *harness) { serves(l, replicas(2, "web:1")) },
-			func(l *harness) { serves(l, replicas(0, "web:1")) }, ""},
-		"config that works": {"it rolls", func(l *harness) { serves(l, replicas(2, "web:1")) },
-			func(l *harness) { l.config("apps/prod/web/A", "1"); l.settle() }, ""},
-		"another migration": {"it runs for long", func(l *harness) { serves(l, released(2, "web:1")) },
+		"a first deploy": {"the first pods start", func(l *harness) { l.serves(replicas(2, "web:1")) }, ""},
+		"a first migration": {"the first deploy: its image is pulled or built, its migration runs",
+			func(l *harness) { migrates(l, "v1", "web:1") }, ""},
+		"a rollout": {"a rollout is under way, start-first or stop-first",
+			func(l *harness) { l.serves(replicas(3, "web:1")); l.serves(replicas(3, "web:2")) }, ""},
+		"another migration": {"a rollout is under way, start-first or stop-first",
+			func(l *harness) { l.serves(released(2, "web:1")); migrates(l, "v2", "web:2") }, ""},
+		"the only pod": {"the only pod of an app is replaced, and no pod is ready in between",
+			func(l *harness) { l.serves(stopFirst("web:1")); l.serves(stopFirst("web:2")) }, ""},
+		"a restart": {"config is set, or a restart is asked for: all pods are replaced",
+			func(l *harness) { l.serves(replicas(2, "web:1")); l.stamp(api.StampRestart, "1"); l.settle() }, ""},
+		"config": {"config is set, or a restart is asked for: all pods are replaced",
+			func(l *harness) { l.serves(replicas(2, "web:1")); l.config("apps/prod/web/A", "1"); l.settle() }, ""},
+		"superseded": {"a newer apply takes the place of one that isn't complete",
 			func(l *harness) {
-				l.does["v2-command"] = hangs
-				l.apply(released(2, "web:2"))
-				l.untilHeld()
-				l.pass(300_000)
-				l.looks()
+				l.serves(replicas(3, "web:1"))
+				l.begins(replicas(3, "web:2"))
+				l.serves(replicas(3, "web:3"))
 			}, ""},
-		"a migration that fails": {"it is an alarm", func(l *harness) { serves(l, released(2, "web:1")) },
-			func(l *harness) { l.does["v2-command"] = breaks; serves(l, released(2, "web:2")) },
-			"deployment prod/web failed: ReleaseCommandFailed"},
-		"a rollback": {"once, by its own reason", func(l *harness) { serves(l, replicas(3, "web:1")) },
-			func(l *harness) { l.fails["v2"] = true; serves(l, replicas(3, "web:2")) },
-			"deployment prod/web failed: RolledBack"},
-		"a node is lost": {"its pods go to another one, and a machine is gone",
-			func(l *harness) { l.join("n2"); serves(l, replicas(2, "web:1")) },
-			func(l *harness) { l.silence("n2"); l.pass(31_000); l.settle() },
-			"deployment prod/web failed: NodeLost"},
+		"a crash": {"a pod crashes once and is back within 30 s", func(l *harness) {
+			l.serves(replicas(1, "web:1"))
+			l.report("v1", func(s *api.TaskStatus) {
+				s.Ready, s.Steady, s.Reason, s.UnreadyAt = false, false, api.ReasonRestarting, l.now
+			})
+			l.pass(20_000)
+			l.report("v1", l.back)
+			l.settle()
+		}, ""},
+		"scaled to none": {"a workload is scaled to 0",
+			func(l *harness) { l.serves(replicas(2, "web:1")); l.serves(replicas(0, "web:1")) }, ""},
+		"stopped": {"a person stops a pod, and starts it again", func(l *harness) {
+			l.serves(replicas(2, "web:1"))
+			task := l.live()[0]
+			l.write(func(txn *records.Txn) { txn.Put(records.FrozenKey(web, task.Slot), api.Frozen{Slot: task.Slot}) })
+			l.report("v1", func(s *api.TaskStatus) {
+				if s.ID == task.ID {
+					s.Ready, s.Steady, s.Reason, s.UnreadyAt = false, false, api.ReasonFrozen, l.now
+				}
+			})
+			l.settle()
+			l.pass(300_000)
+			l.write(func(txn *records.Txn) { txn.Delete(records.FrozenKey(web, task.Slot)) })
+			l.report("v1", l.back)
+			l.settle()
+		}, ""},
+		"a new release crashes": {"pods of a new release crash again and again", func(l *harness) {
+			l.serves(replicas(3, "web:1"))
+			l.begins(replicas(3, "web:2"))
+			l.report("v2", crashes)
+		}, "CrashLoop"},
+		"an old one crashes": {"a pod that served well crashes again and again", func(l *harness) {
+			l.serves(replicas(3, "web:1"))
+			l.pass(3_600_000)
+			l.report("v1", crashes)
+		}, "CrashLoop"},
+		"never ready": {"a pod isn't ready within its deadline", func(l *harness) {
+			l.serves(replicas(2, "web:1"))
+			l.begins(replicas(2, "web:2"))
+			unready := func(s *api.TaskStatus) {
+				s.Ready, s.Steady, s.Reason, s.ReadyAt = false, false, api.ReasonUnready, time.Time{}
+			}
+			l.report("v2", unready)
+			l.pass(3_600_000)
+			l.report("v2", unready)
+		}, "DeadlineExceeded"},
+		"a migration that fails": {"a release command fails", func(l *harness) {
+			l.serves(released(2, "web:1"))
+			l.does["v2-command"] = breaks
+			l.serves(released(2, "web:2"))
+		}, "ReleaseCommandFailed"},
+		"a missing image": {"an image isn't there", func(l *harness) {
+			l.serves(replicas(2, "web:1"))
+			l.begins(replicas(2, "web:9"))
+		}, "ImageNotFound"},
+		"a rollback": {"a release is rolled back by itself", func(l *harness) {
+			l.serves(replicas(3, "web:1"))
+			l.fails["v2"] = true
+			l.serves(replicas(3, "web:2"))
+		}, "RolledBack"},
+		"a node is lost": {"a node is lost", func(l *harness) {
+			l.join("n2")
+			l.serves(replicas(2, "web:1"))
+			l.silence("n2")
+			l.pass(31_000)
+			l.settle()
+		}, "NodeLost"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newHarness(t)
-			if tc.given != nil {
-				tc.given(l)
-			}
-			since := len(l.commits)
 			tc.when(l)
-			if got := l.message(since); got != tc.want {
-				t.Errorf("%s: people are sent %q, want %q", tc.reason, got, tc.want)
+			want := ""
+			if tc.want != "" {
+				want = "deployment prod/web failed: " + tc.want
 			}
+			got := l.message()
+			if got != want {
+				t.Errorf("people are sent %q, want %q", got, want)
+			}
+			page.Check(t, tc.row, got)
 		})
 	}
 }

@@ -41,7 +41,7 @@ func TestUnworkableObjects(t *testing.T) {
 			"a reference names what it lacks, and no container gets its text",
 			func(l *harness) { l.apply(withEnv(2, "API", "${ref.deployment.api.host}")) },
 			func(l *harness) { l.beside("api") },
-			api.ReasonUnresolvedReference, []string{"there is no deployment/prod/api", "tried again"},
+			api.ReasonUnresolvedReference, []string{"there is no deployment/prod/api", "Tend retries"},
 		},
 		"no bucket to take from": {
 			"env_from names nothing that is there",
@@ -165,7 +165,7 @@ func TestAReferenceToWhatIsOnItsWay(t *testing.T) {
 	}
 	l.is(api.ConditionProgressing, api.ConditionTrue, api.ReasonUnresolvedReference, "")
 	if c := l.condition(api.ConditionDegraded); !strings.Contains(c.Message, "has no release yet") ||
-		c.Next != "nothing: this goes on by itself" {
+		c.Next != "nothing to do: Tend goes on by itself" {
 		t.Errorf("%+v", c)
 	}
 	l.write(func(txn *records.Txn) { txn.Put(records.StatusKey(api1), api.WorkloadStatus{Release: "v1"}) })

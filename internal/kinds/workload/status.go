@@ -19,6 +19,9 @@ func (o observed) nextStatus(a assessment, now time.Time) api.WorkloadStatus {
 	s.ObservedGeneration = o.object.Value.Metadata.Generation
 	s.ObservedRevision = o.object.Modified
 	s.Replicas = o.spec.ReplicaCount()
+	if o.image().State == api.ImagePresent {
+		s.Pulled = o.stamp(api.StampPull)
+	}
 	counts := a.plan.Counts
 	s.Running, s.Ready, s.Updated, s.Frozen = counts.Running, counts.Ready, counts.Updated, counts.Frozen
 	if a.known && a.target.release != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/spechash"
@@ -154,7 +155,7 @@ func (c *workloads) choose(o observed, id identity) (target, error) {
 		if fresh, err := c.renewed(o, id, candidate); fresh != nil || err != nil {
 			return target{release: fresh, mint: true}, err
 		}
-		awaits := id.imageID == "" && o.stamp(api.StampPull) != ""
+		awaits := id.imageID == "" && !o.pulled()
 		switch inForce := candidate.ID == rollout.TargetRelease; {
 		case inForce || awaits && candidate.Steps == nil:
 			return target{release: candidate, awaits: awaits}, nil
@@ -163,7 +164,7 @@ func (c *workloads) choose(o observed, id identity) (target, error) {
 		}
 		return c.admit(o, id, candidate, false)
 	}
-	if id.imageID == "" {
+	if id = o.withKeptImage(id); id.imageID == "" {
 		return o.unknown(), nil
 	}
 	release, err := c.mint(o, id)
@@ -213,7 +214,7 @@ func (c *workloads) mint(o observed, id identity) (*api.Release, error) {
 		Generation:   o.object.Value.Metadata.Generation, Reason: o.reasonForRelease(id), CreatedAt: o.now,
 		Restart: o.asked(), Change: o.object.Value.Metadata.Change, Confined: o.object.Value.Confined(),
 	}
-	if release.Reason == tagMoved {
+	if release.Reason == o.tagMoved() {
 		release.Change = nil // nobody asked for it
 	}
 	release.Image, release.Build = o.wanted()
@@ -256,8 +257,8 @@ func (o observed) returns(id identity) bool {
 	return newest.RolledBackFrom != id.pinned.ID || !id.ownEnv() && newest.EnvHash != id.envHash
 }
 
-// tagMoved is the reason of a release that nobody asked for: the same name stands for another image now.
-const tagMoved = "the tag moved"
+// tagMoved returns the reason of a release that nobody asked for: the same name stands for another image now.
+func (o observed) tagMoved() string { return path.Base(o.spec.Image) + " names another image now" }
 
 func (o observed) reasonForRelease(id identity) string {
 	newest := o.newestRelease()
@@ -277,7 +278,7 @@ func (o observed) reasonForRelease(id identity) string {
 		return "source changed"
 	}
 	if id.build == nil && !o.object.Value.Metadata.UpdatedAt.After(newest.CreatedAt) {
-		return tagMoved
+		return o.tagMoved()
 	}
 	return "image changed"
 }

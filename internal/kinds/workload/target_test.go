@@ -50,7 +50,7 @@ func TestMint(t *testing.T) {
 		"other bucket": {reason: "another app's doesn't", change: func(l *harness) { l.config("apps/prod/api/A", "1") },
 			release: "v1"},
 		"image": {reason: "the tag moved", change: func(l *harness) { l.images["web:1"] = "sha256:moved" },
-			release: "v2", why: "the tag moved"},
+			release: "v2", why: "web:1 names another image now"},
 		"restart": {reason: "a restart replaces slots under the same release",
 			change: func(l *harness) { l.stamp(api.StampRestart, "1") }, release: "v1"},
 		"another image reference": {reason: "the image is in the hash", change: func(l *harness) {
@@ -184,7 +184,8 @@ func TestChoose(t *testing.T) {
 			l := newHarness(t)
 			object := api.Object{Metadata: api.Metadata{Generation: 4, Stamps: test.stamps}}
 			o := observed{
-				ref: web, object: records.Read[api.Object]{Value: &object}, releases: releases,
+				leaving: leavingWriters(records.Snapshot{}, nil),
+				ref:     web, object: records.Read[api.Object]{Value: &object}, releases: releases,
 				spec:   workloadOf(replicas(1, "web:1")),
 				status: records.Read[api.WorkloadStatus]{Value: &api.WorkloadStatus{Rollout: &test.was}},
 			}

@@ -69,7 +69,7 @@ func missingAsset(release node.Release, cause error) error {
 	detail := fmt.Sprintf("release %s: %s", release.ID, strings.ReplaceAll(cause.Error(), "\n", "; "))
 	if !errors.Is(cause, node.ErrNoBlob) {
 		return &runtime.TransientError{Reason: "AssetUnreadable", Detail: detail,
-			Next: "check the node's disk; it is tried again"}
+			Next: "check the disk of the pod's node; Tend retries"}
 	}
 	return &runtime.RejectedError{Reason: "AssetMissing", Detail: detail,
 		Next: "apply the asset and this object again, or restore the blobs of a backup"}

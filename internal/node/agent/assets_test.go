@@ -89,7 +89,7 @@ func TestAMissingFileIsReported(t *testing.T) {
 	} {
 		r := newReleases(library{release: node.Release{ID: "v1", Spec: spec, AssetDigests: tc.digests}}, tc.assets, "")
 		_, err := r.of(t.Context(), assetTask())
-		fault := faultOf(err)
+		fault := (&Agent{}).faultOf(err)
 		if err == nil || fault.Rejected != tc.rejected || fault.Reason != tc.want ||
 			!strings.Contains(fault.Message, "release v1") {
 			t.Errorf("%s: %+v", reason, fault)

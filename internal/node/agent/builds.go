@@ -73,8 +73,8 @@ func (b *builds) begin(from context.Context, request api.ImageRequest, l listene
 			l.progress()
 		})
 	}, func(err error) {
-		if b.finish(request.Owner, this) {
-			l.ended(err)
+		if b.finish(request.Owner, this, func() { l.record(err) }) {
+			l.wake()
 		}
 	})
 }
@@ -91,14 +91,15 @@ func (b *builds) drop(owner api.Ref) bool {
 	return found
 }
 
-// finish removes a build that has ended. It returns false if another one took its place.
-func (b *builds) finish(owner api.Ref, this *building) bool {
+// finish removes a build that has ended, once its result is recorded. It returns false if another one took its place.
+func (b *builds) finish(owner api.Ref, this *building, record func()) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	this.cancel()
 	if b.active[owner] != this {
 		return false
 	}
+	record()
 	delete(b.active, owner)
 	return true
 }
@@ -114,13 +115,16 @@ func (b *builds) running(request imageRequest) (step string, ok bool) {
 
 // build builds a missing image. A failure caused by the source is not retried until another tree or another nonce is
 // requested; one that may pass is, with a growing backoff.
-func (a *Agent) build(ctx context.Context, request api.ImageRequest, last, next api.ImageStatus) reconciler.Result {
+func (a *Agent) build(
+	ctx context.Context, request api.ImageRequest, under work, last, next api.ImageStatus,
+) reconciler.Result {
 	this := requestOf(request)
-	step, running := a.builds.running(this)
-	if err := a.imageEnd(this); err != nil && next.State == api.ImageBuilding && !running {
-		return a.buildFailed(last, next, err)
+	if !under.runs {
+		if err := a.imageEnd(this); err != nil && next.State == api.ImageBuilding {
+			return a.buildFailed(last, next, err)
+		}
 	}
-	if next.State == api.ImageFailed && !running {
+	if next.State == api.ImageFailed && !under.runs {
 		if next.RetryAt.IsZero() {
 			return reconciler.Result{}
 		}
@@ -130,27 +134,22 @@ func (a *Agent) build(ctx context.Context, request api.ImageRequest, last, next 
 	}
 	if a.builds.builder == nil {
 		return a.buildFailed(last, next, &runtime.RejectedError{
-			Reason: api.ReasonBuildFailed, Detail: "this node builds no images", Next: "name an `image` instead of `build`",
+			Reason: api.ReasonBuildFailed, Detail: "node " + a.opts.Node + " builds no images", Next: "name an `image` instead of `build`",
 		})
 	}
-	if !running {
-		a.builds.begin(ctx, request, a.buildListener(this))
+	if !under.runs {
+		a.builds.begin(ctx, request, a.imageListener(this))
 	}
-	next.State, next.Step, next.ImageID, next.Digest, next.Arch = api.ImageBuilding, step, "", "", ""
+	next.State, next.Step, next.ImageID, next.Digest, next.Arch = api.ImageBuilding, under.step, "", "", ""
 	next.Reason, next.Message, next.Next, next.Log = "", "", "", nil
 	a.reports.reportImage(last, next, a.now())
 	return reconciler.Result{}
 }
 
-func (a *Agent) buildListener(this imageRequest) listener {
-	key := imageKey(this.owner)
-	return listener{
-		progress: func() { a.images.Enqueue(key) },
-		ended: func(err error) {
-			a.imageEnded(this, err)
-			a.images.Enqueue(key)
-		},
-	}
+// imageListener returns the listener of a pull or a build for a request.
+func (a *Agent) imageListener(this imageRequest) listener {
+	wake := func() { a.images.Enqueue(imageKey(this.owner)) }
+	return listener{progress: wake, record: func(err error) { a.imageEnded(this, err) }, wake: wake}
 }
 
 // buildFailed reports why a build failed, with the last lines of its output.

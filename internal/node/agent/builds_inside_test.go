@@ -35,7 +35,7 @@ func TestABuildIsAskedForAgain(t *testing.T) {
 			for _, step := range []struct{ id, said string }{{"a", "a, ended"}, {"b", "b, ended"}, {"a", "a, again"}} {
 				b.begin(context.Background(), api.ImageRequest{Owner: owner, Image: "prod-web:" + step.id,
 					Build: &api.ImageBuild{ID: step.id}}, listener{
-					progress: func() {}, ended: func(err error) {
+					progress: func() {}, wake: func() {}, record: func(err error) {
 						if err == nil {
 							ends <- step.said
 						}
@@ -65,7 +65,7 @@ func TestTheSameImageOfTwo(t *testing.T) {
 			owner := api.Ref{Kind: kind, Scope: "prod", Name: "web"}
 			b.begin(context.Background(), api.ImageRequest{Owner: owner, Image: "prod-web:a", Build: &api.ImageBuild{ID: "a"}},
 				listener{
-					progress: func() {}, ended: func(error) { notified <- kind },
+					progress: func() {}, record: func(error) {}, wake: func() { notified <- kind },
 				})
 		}
 		close(until)

@@ -17,6 +17,23 @@ type deaf struct {
 	mute        *atomic.Bool
 	outputDelay *atomic.Int64
 	writers     func(context.Context) error
+	pulled      func(runtime.PullSpec)
+	looking     *atomic.Int64
+}
+
+// Resolve answers so long after it has looked as is set.
+func (d *deaf) Resolve(ctx context.Context, reference string) (runtime.Image, error) {
+	image, err := d.Runtime.Resolve(ctx, reference)
+	<-time.After(time.Duration(d.looking.Load())) // the bubble's clock
+	return image, err
+}
+
+// Pull notes in harness.pulled, if it is set, what is pulled.
+func (d *deaf) Pull(ctx context.Context, spec runtime.PullSpec, progress func(int)) (runtime.Image, error) {
+	if d.pulled != nil {
+		d.pulled(spec)
+	}
+	return d.Runtime.Pull(ctx, spec, progress)
 }
 
 // SecondWriters asks harness.writers first, if it is set.

@@ -90,10 +90,11 @@ func TestDockerProbes(t *testing.T) {
 		"tcp open": {api.Probe{TCPSocket: &api.TCPSocket{Port: 8080}}, ""},
 		"tcp closed": {api.Probe{TCPSocket: &api.TCPSocket{Port: 9}},
 			":9 refuses connections; the program listens on 8080"},
-		"exec 0":        {execs("exit", "0"), ""},
-		"exec 1":        {execs("cat", "/missing"), "exit code 1: open /missing: no such file or directory"},
-		"exec nothing":  {api.Probe{Exec: &api.ExecProbe{Command: []string{"/missing"}}}, "/missing"},
-		"exec goes on":  {goesOn, "still running after 100ms; it was killed"},
+		"exec 0": {execs("exit", "0"), ""},
+		"exec 1": {execs("cat", "/missing"), "ended with exit code 1: open /missing: no such file or directory"},
+		"exec nothing": {api.Probe{Exec: &api.ExecProbe{Command: []string{"/missing"}}},
+			"has no program /missing; name a program that it has"},
+		"exec goes on":  {goesOn, "still ran after 100ms and was killed"},
 		"https to http": {api.Probe{HTTPGet: &api.HTTPGet{Path: "/", Port: 8080, Scheme: "https"}}, "HTTP"},
 	}
 	tasks := map[string]api.Task{"host network": m.deploySpec(m.onHost(20000 + rand.N(10000)))}

@@ -47,6 +47,7 @@ func (f *former) run(ctx context.Context) error {
 		switch {
 		case err == nil && !left:
 			f.left.Store(false)
+			f.agent.machine.refresh()
 			f.agent.wakeAll()
 			continue
 		case err != nil && ctx.Err() == nil:
@@ -96,6 +97,11 @@ func (f *former) clear(ctx context.Context) (left bool, err error) {
 	}
 	stops.Wait()
 	return left, errors.Join(faults...)
+}
+
+// stops reports whether a container is one that is stopped unless the store knows its task.
+func (f *former) stops(c runtime.Container) bool {
+	return f.left.Load() && slices.Contains(f.agent.opts.Former, c.Labels[api.LabelNode])
 }
 
 func (f *former) discard(ctx context.Context, c runtime.Container) error {

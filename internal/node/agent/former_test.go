@@ -72,10 +72,18 @@ func TestWhatRanBeforeTheJoinIsStopped(t *testing.T) {
 		l.start()
 		defer l.close()
 		next := l.deploy(taskID(1), ordinal("0"))
+		quarantined := func() {
+			t.Helper()
+			if got := l.node().Quarantined; len(got) != 1 || got[0] != "shop-web.1" {
+				t.Errorf("quarantined: %v", got)
+			}
+		}
 		l.pass(time.Second)
 		l.want(next, api.TaskPreparing, false, api.ReasonWaitingForPredecessor)
+		quarantined()
 		l.pass(15 * time.Second)
 		l.want(next, api.TaskRunning, true, "")
+		quarantined()
 		var names []string
 		for _, c := range l.engine.Containers() {
 			names = append(names, c.Name)

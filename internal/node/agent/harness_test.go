@@ -88,6 +88,11 @@ type harness struct {
 	view    *view.View
 	agent   *agent.Agent
 	stop    func()
+	// confined releases are those of a deployer; pulled is called with each pull.
+	confined bool
+	pulled   func(runtime.PullSpec)
+	// looking delays the engine's answer about an image, in nanoseconds.
+	looking atomic.Int64
 }
 
 func newHarness(t *testing.T, opts ...hollow.Options) *harness {
@@ -106,7 +111,7 @@ func (l *harness) start() {
 	control, disconnect := l.connect(local.New(local.Options{Store: l.store, View: l.view, Keys: plain{},
 		ImageOf: l.imageOf}), logger)
 	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf, mute: &l.mute,
-		outputDelay: &l.outputDelay, writers: l.writers}
+		outputDelay: &l.outputDelay, writers: l.writers, pulled: l.pulled, looking: &l.looking}
 	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder,
 		Builder: l.builder, Ask: l.asker, Spool: l.spool, Room: l.room,
 		Listeners: func(context.Context) []ports.Listener { return l.listeners },
@@ -190,7 +195,7 @@ func (l *harness) deploy(id string, change func(*api.Task, *api.DeploymentSpec))
 	raw, _ := json.Marshal(spec)
 	release := api.Release{
 		ID: task.Release, Kind: task.Kind, Scope: task.Scope, Name: task.Name, Spec: raw, Image: spec.Image,
-		ImageID: l.imageID, ImageDigest: l.digest, Build: l.build, Env: []byte(l.env),
+		ImageID: l.imageID, ImageDigest: l.digest, Build: l.build, Env: []byte(l.env), Confined: l.confined,
 	}
 	l.commit(records.NewTxn("test").Put(records.ReleaseKey(task.Owner(), release.ID), release).CreateTask(task))
 	return task

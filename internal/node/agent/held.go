@@ -22,6 +22,20 @@ func (h held) Run(ctx context.Context) error {
 	}
 }
 
+// Ready implements reconciler.Member. The members after one that is held don't wait for it: the listeners of ingresses
+// open while the cluster is paused.
+func (h held) Ready() <-chan struct{} {
+	select {
+	case <-h.hold:
+		return h.Member.Ready()
+	default:
+		return alwaysReady
+	}
+}
+
+// alwaysReady is closed.
+var alwaysReady = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
 // heldBack makes members wait until the agent may touch containers. Then the node is reported again.
 func (a *Agent) heldBack(members ...reconciler.Member) (out []reconciler.Member) {
 	for _, m := range members {

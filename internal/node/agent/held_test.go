@@ -37,6 +37,27 @@ func TestPredecessorEndsWhileItIsRead(t *testing.T) {
 	})
 }
 
+// TestListenersOpenWhileHeld: an agent that may touch no container yet serves what runs, from its start on.
+func TestListenersOpenWhileHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newHarness(t)
+		l.edge = newGate()
+		l.route(api.DeploymentSpec{Container: api.Container{Image: image}})
+		l.start()
+		task := l.deploy(taskID(1), nil)
+		l.settle()
+		l.want(task, api.TaskRunning, true, "")
+		l.stop()
+		l.edge, l.hold = newGate(), make(chan struct{})
+		l.start()
+		defer l.close()
+		l.pass(time.Second)
+		if !l.edge.serves(task.ContainerName()) {
+			t.Error("a second after its start it serves nothing")
+		}
+	})
+}
+
 // end takes a task to its end and forgets it, with the pauses that its agent needs for each step.
 func (l *harness) end(task api.Task) {
 	for _, desired := range []api.DesiredState{api.DesiredShutdown, api.DesiredRemoved} {

@@ -41,6 +41,8 @@ func (a *Agent) reconcileImage(ctx context.Context, key reconciler.Key) (reconci
 	}
 	last, this := a.reports.image(assigned, owner), requestOf(assigned.Request)
 	next := answer(last, assigned.Request, a.opts.Node)
+	// Before it looks for the image and for an error: what has ended by now has left one of the two.
+	under := a.underWay(assigned.Request)
 	image, err := a.resolve(ctx, assigned.Request)
 	var found node.FoundImage
 	if err == nil {
@@ -61,9 +63,32 @@ func (a *Agent) reconcileImage(ctx context.Context, key reconciler.Key) (reconci
 		return a.imageFailed(last, next, err), nil
 	}
 	if assigned.Request.Build != nil {
-		return a.build(ctx, assigned.Request, last, next), nil
+		return a.build(ctx, assigned.Request, under, last, next), nil
 	}
-	return a.fetch(ctx, this, last, next), nil
+	return a.fetch(ctx, this, under, last, next), nil
+}
+
+// work is a pull or a build under way for a request, if there is one.
+type work struct {
+	runs    bool
+	percent int    // of a pull, or -1
+	step    string // of a build
+}
+
+func (a *Agent) underWay(request api.ImageRequest) (under work) {
+	this := requestOf(request)
+	if request.Build != nil {
+		under.step, under.runs = a.builds.running(this)
+		return under
+	}
+	if under.percent, under.runs = a.pulls.running(this.pull()); !under.runs {
+		under.percent = -1
+	}
+	return under
+}
+
+func (r imageRequest) pull() runtime.PullSpec {
+	return runtime.PullSpec{Reference: r.image, Confined: r.confined}
 }
 
 // resolve returns the local image that a request names. A build that the request's object may not use counts as absent:
@@ -89,10 +114,11 @@ func (a *Agent) resolve(ctx context.Context, request api.ImageRequest) (runtime.
 type imageRequest struct {
 	owner      api.Ref
 	uid, image string
+	confined   bool
 }
 
 func requestOf(request api.ImageRequest) imageRequest {
-	return imageRequest{owner: request.Owner, uid: request.OwnerUID, image: request.Image}
+	return imageRequest{owner: request.Owner, uid: request.OwnerUID, image: request.Image, confined: request.Confined}
 }
 
 // endedRequest is the error that a pull or a build ended with.
@@ -155,31 +181,23 @@ func (a *Agent) FindImage(ctx context.Context, scope, name string) (node.FoundIm
 }
 
 // fetch pulls a missing image: at once the first time, after a growing backoff when it failed.
-func (a *Agent) fetch(ctx context.Context, this imageRequest, last, next api.ImageStatus) reconciler.Result {
+func (a *Agent) fetch(
+	ctx context.Context, this imageRequest, under work, last, next api.ImageStatus,
+) reconciler.Result {
 	owner := this.owner
 	if err := a.imageEnd(this); err != nil && next.State == api.ImagePulling {
 		return a.imageFailed(last, next, err)
 	}
-	percent, running := a.pulls.running(next.Image)
 	if of, again := a.retries.LoadAndDelete(owner); again && of == this && next.State == api.ImageFailed {
 		next.RetryAt, next.Attempts = time.Time{}, 0
 	}
-	if backoff := deadline.Left(next.RetryAt, a.now(), lastPullBackoff); !running &&
+	if backoff := deadline.Left(next.RetryAt, a.now(), lastPullBackoff); !under.runs &&
 		next.State == api.ImageFailed && backoff > 0 {
 		return reconciler.Result{After: min(backoff, maxWait)}
 	}
-	if !running {
-		percent = -1
-	}
-	key := imageKey(owner)
-	a.pulls.begin(ctx, next.Image, "image/"+owner.String(), listener{ // joins one that is under way for another owner
-		progress: func() { a.images.Enqueue(key) },
-		ended: func(err error) {
-			a.imageEnded(this, err)
-			a.images.Enqueue(key)
-		},
-	})
-	next.State, next.Progress, next.ImageID, next.Digest, next.Arch = api.ImagePulling, percent, "", "", ""
+	// It joins one that is under way for another owner.
+	a.pulls.begin(ctx, this.pull(), under.runs, "image/"+owner.String(), a.imageListener(this))
+	next.State, next.Progress, next.ImageID, next.Digest, next.Arch = api.ImagePulling, under.percent, "", "", ""
 	a.reports.reportImage(last, next, a.now())
 	return reconciler.Result{}
 }

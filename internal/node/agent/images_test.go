@@ -57,6 +57,7 @@ func TestAbsentImageIsPulled(t *testing.T) {
 		l.start()
 		defer l.close()
 		l.request("far:1", "")
+		l.pass(250 * time.Millisecond)
 		if got := l.answer(); got.State != api.ImagePulling {
 			t.Errorf("answer %+v", got)
 		}

@@ -33,7 +33,7 @@ func (a *Agent) observeInits(ctx context.Context, in *healing.Input) error {
 	case err == nil:
 		in.Inits = a.declaredInits(in.Task, release)
 	case in.Task.Desired == api.DesiredRunning && in.Container != nil && in.Container.State == healing.Created:
-		fault := faultOf(err)
+		fault := a.faultOf(err)
 		if !fault.Rejected {
 			return err
 		}

@@ -223,7 +223,7 @@ func TestAnInitsOwnImageIsPulled(t *testing.T) {
 		own.Image = "tools:2"
 		task := l.deploy("aa", withInits(own))
 		l.pass(time.Second)
-		if message := l.status(task).Message; !strings.Contains(message, "pulled") {
+		if message := l.status(task).Message; !strings.HasSuffix(message, "node n1 pulls its image, which it doesn't have") {
 			t.Errorf("while its image is pulled the task says %q", message)
 		}
 		l.pass(5 * time.Second)

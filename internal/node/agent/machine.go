@@ -83,7 +83,7 @@ func (n *machine) status(ctx context.Context) api.NodeStatus {
 	n.take(&status, info)
 	status.Quarantined = slices.Concat(n.agent.quarantined(), info.Quarantined, n.agent.opts.Quarantined())
 	if why := n.agent.opts.Paused(); why != "" {
-		status.Ready, status.Reason, status.Message = false, api.ReasonPaused, why+"; next: tend resume"
+		status.Ready, status.Reason, status.Message = false, api.ReasonPaused, why
 	}
 	n.facts = status
 	return status
@@ -101,7 +101,7 @@ func (n *machine) take(status *api.NodeStatus, info runtime.Info) {
 	disk := api.Condition{Type: api.ConditionDiskPressure, Status: api.ConditionFalse, Reason: api.ReasonAsExpected}
 	if info.DiskPressure != "" {
 		disk.Status, disk.Reason, disk.Message, disk.Next = api.ConditionTrue, api.ReasonDiskFull, info.DiskPressure,
-			"free space on the node"
+			"free space on node "+n.agent.opts.Node+" (tend system df)"
 	}
 	for _, condition := range []api.Condition{limited, disk} {
 		status.Conditions = api.SetCondition(status.Conditions, condition, n.agent.now())
@@ -130,11 +130,17 @@ func unready(status api.NodeStatus, message string) api.NodeStatus {
 // quarantined returns the containers of this cluster whose task the store doesn't know here. They are shown and never
 // touched: only a task that is desired removed has its container removed. A task is forgotten once its container is
 // gone, so a container that still exists after a lookup of its task found none is not just one that is being removed.
+// Before the store was read, every task seems unknown; and containers that former stops are not left alone.
 func (a *Agent) quarantined() []string {
+	select {
+	case <-a.control.Synced():
+	default:
+		return nil
+	}
 	unknown := map[string]bool{}
 	for _, c := range a.containers.all() {
 		_, known := a.control.Task(c.Task())
-		unknown[c.ID] = !known
+		unknown[c.ID] = !known && !a.former.stops(c)
 	}
 	var names []string
 	for _, c := range a.containers.all() {

@@ -11,20 +11,24 @@ import (
 
 // pullRelease gets the image of a release. Everything on this node that waits for the image shares one transfer.
 func (a *Agent) pullRelease(ctx context.Context, task api.Task, release node.Release) (waits bool, err error) {
+	spec := runtime.PullSpec{Reference: identity(release), Confined: release.Confined}
+	_, under := a.pulls.running(spec)
 	if _, err := a.pulls.local(ctx, release); err == nil {
 		a.pulls.found(release)
 		return false, nil
 	}
-	heard := listener{ended: func(err error) {
-		if err == nil {
-			err = a.pulls.verify(release)
+	if !under {
+		if err := a.taskEnds.take(task.ID); err != nil {
+			return false, err // it has ended since this reconcile began
 		}
-		a.taskEnds.put(task.ID, err)
-		a.tasks.Enqueue(taskKey(task.ID))
-	}}
-	a.pulls.beginWith(ctx, identity(release), "task/"+task.ID, heard, func(ctx context.Context, progress func(int)) error {
-		return a.obtain(ctx, task, release, progress)
-	})
+	}
+	heard := listener{
+		verify: func() error { return a.pulls.verify(release) },
+		record: func(err error) { a.taskEnds.put(task.ID, err) },
+		wake:   func() { a.tasks.Enqueue(taskKey(task.ID)) },
+	}
+	get := func(ctx context.Context, progress func(int)) error { return a.obtain(ctx, task, release, progress) }
+	a.pulls.beginWith(ctx, spec, under, "task/"+task.ID, heard, get)
 	return true, nil
 }
 
@@ -34,8 +38,9 @@ func (a *Agent) obtain(ctx context.Context, task api.Task, release node.Release,
 	if _, err := a.pulls.local(ctx, release); err == nil {
 		return nil // another task's transfer has ended since this one looked
 	}
+	spec := runtime.PullSpec{Reference: pinned(release), Confined: release.Confined}
 	pull := func() error {
-		_, err := a.pulls.puller.Pull(ctx, pinned(release), progress)
+		_, err := a.pulls.puller.Pull(ctx, spec, progress)
 		return err
 	}
 	fetch := func() error { return a.copyImage(ctx, task, release) }
@@ -81,7 +86,7 @@ func lost(release node.Release, fetched error) error {
 		return &runtime.RejectedError{
 			Reason: api.ReasonImageGone, Detail: "the image " + release.Image + " of release " + release.ID +
 				" is on no node any more",
-			Next: "it is built again from its source, and rolled out",
+			Next: "Tend builds it again from its source, and rolls it out",
 		}
 	case errors.Is(fetched, node.ErrNotConnected):
 		next := "start the agent of that node, or push the image to a registry"
@@ -92,7 +97,7 @@ func lost(release node.Release, fetched error) error {
 	}
 	if errors.Is(fetched, runtime.ErrOtherImage) {
 		return &runtime.TransientError{Reason: "BrokenImage", Detail: "fetch the image " + release.Image + ": " +
-			fetched.Error(), Next: "it is tried again; if it stays, push the image to a registry"}
+			fetched.Error(), Next: "Tend retries; if it stays, push the image to a registry"}
 	}
 	return fetched
 }

@@ -21,9 +21,9 @@ func (a *Agent) sayOverdue(assigned node.Assignment, decision healing.Decision) 
 		return func() bool { return false }
 	}
 	status := decision.Status
-	status.Message = fmt.Sprintf("the container engine has not finished since %s: %s",
-		a.now().Format(time.RFC3339), decision.Action)
-	status.Next = "check the disk and the container engine of the node; it goes on once they do"
+	status.Message = fmt.Sprintf("the container engine of node %s has not finished since %s: %s",
+		a.opts.Node, a.now().Format(time.RFC3339), decision.Action)
+	status.Next = "check the disk and the container engine there; Tend waits for them"
 	var mu sync.Mutex
 	over, said := false, false
 	timer := recovery.AfterFunc(overdueTime, func() {

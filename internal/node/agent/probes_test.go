@@ -96,7 +96,7 @@ func TestReadinessComesAndGoes(t *testing.T) {
 		l.pass(4 * time.Second)
 		l.want(task, api.TaskRunning, false, "Unready")
 		if got := l.status(task).Probes["readiness"]; got.Phase != api.ProbeUnhealthy ||
-			got.Message != "exit code 1" || got.Transition < 2 {
+			got.Message != "readiness ended with exit code 1 and printed nothing" || got.Transition < 2 {
 			t.Errorf("%+v", got)
 		}
 		if c := l.wantContainer(task, runtime.StateRunning); !c.StartedAt.Equal(before.StartedAt) {
@@ -340,7 +340,7 @@ func TestTheImagesCheckDecidesReadiness(t *testing.T) {
 		l.pass(10 * time.Second)
 		readiness := l.status(task).Probes["readiness"]
 		if l.status(task).Ready || readiness.Phase != api.ProbeUnknown || readiness.Source != "image" ||
-			readiness.Message != "exit code 1" {
+			readiness.Message != "check ended with exit code 1 and printed nothing" {
 			t.Errorf("in its start period: %+v", l.status(task))
 		}
 		if status := l.status(off); !status.Ready || len(status.Probes) > 0 {

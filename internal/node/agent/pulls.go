@@ -13,6 +13,7 @@ import (
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/healing"
 	"tend.dev/tend/internal/node/runtime"
+	"tend.dev/tend/internal/platform/recovery"
 )
 
 // Progress is reported after this many percent, or after this time.
@@ -23,7 +24,7 @@ const (
 
 // Puller pulls an image from a registry, as runtime.Runtime does.
 type Puller interface {
-	Pull(ctx context.Context, reference string, progress func(percent int)) (runtime.Image, error)
+	Pull(ctx context.Context, spec runtime.PullSpec, progress func(percent int)) (runtime.Image, error)
 }
 
 // pulls pulls images, each reference only once at a time for all its listeners.
@@ -43,13 +44,20 @@ type pulls struct {
 type pull struct {
 	percent    int
 	reportedAt time.Time
-	listeners  map[string]listener
+	listeners  map[string]*listener
 }
 
 // listener is notified of progress, if it wants, and of the end.
 type listener struct {
 	progress func()
-	ended    func(error)
+	verify   func() error // what a pull without an error has to pass, if not nil
+	// record keeps the result, under the lock under which the work ends: who finds none under way, and then no result,
+	// may begin.
+	record func(error)
+	wake   func() // called after that, or to have the caller look again
+
+	ended bool
+	err   error
 }
 
 func newPulls(rt runtime.Runtime, puller Puller, operations *operations, now func() time.Time) *pulls {
@@ -61,23 +69,39 @@ func newPulls(rt runtime.Runtime, puller Puller, operations *operations, now fun
 }
 
 // begin pulls a reference, or joins the pull under way. who identifies the listener, so that it is notified only once.
-func (p *pulls) begin(from context.Context, reference, who string, l listener) {
-	p.beginWith(from, reference, who, l, func(ctx context.Context, progress func(percent int)) error {
-		_, err := p.puller.Pull(ctx, reference, progress)
+// saw is whether the caller has seen one under way, before it looked for the image: if that has ended since, the caller
+// is woken to look again.
+func (p *pulls) begin(from context.Context, spec runtime.PullSpec, saw bool, who string, l listener) {
+	p.beginWith(from, spec, saw, who, l, func(ctx context.Context, progress func(percent int)) error {
+		_, err := p.puller.Pull(ctx, spec, progress)
 		return err
 	})
 }
 
+// pullKey identifies a pull under way. One that may reach less fails where another one doesn't: nobody joins it who may
+// reach more.
+func pullKey(spec runtime.PullSpec) string {
+	if spec.Confined {
+		return "confined " + spec.Reference
+	}
+	return spec.Reference
+}
+
 // beginWith is begin with another way to get the image.
-func (p *pulls) beginWith(from context.Context, reference, who string, l listener,
+func (p *pulls) beginWith(from context.Context, spec runtime.PullSpec, saw bool, who string, l listener,
 	get func(ctx context.Context, progress func(percent int)) error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	reference := pullKey(spec)
 	if running := p.active[reference]; running != nil {
-		running.listeners[who] = l
+		running.listeners[who] = &l
 		return
 	}
-	p.active[reference] = &pull{percent: -1, reportedAt: p.now(), listeners: map[string]listener{who: l}}
+	if saw {
+		l.wake()
+		return
+	}
+	p.active[reference] = &pull{percent: -1, reportedAt: p.now(), listeners: map[string]*listener{who: &l}}
 	p.operations.begin(from, reference, func(ctx context.Context) error {
 		return get(ctx, func(percent int) { p.progress(reference, percent) })
 	}, func(err error) { p.end(reference, err) })
@@ -108,18 +132,38 @@ func (p *pulls) progress(reference string, percent int) {
 func (p *pulls) end(reference string, err error) {
 	p.mu.Lock()
 	ended := p.active[reference]
+	for l := ended.next(); l != nil; l = ended.next() {
+		if l.ended, l.err = true, err; err == nil && l.verify != nil {
+			p.mu.Unlock()
+			l.err = recovery.Call(l.verify, "action", reference)
+			p.mu.Lock()
+		}
+	}
 	delete(p.active, reference)
+	for _, l := range ended.listeners {
+		l.record(l.err)
+	}
 	p.mu.Unlock()
 	for _, l := range ended.listeners {
-		l.ended(err)
+		l.wake()
 	}
 }
 
-// running returns the progress of the pull of a reference.
-func (p *pulls) running(reference string) (percent int, ok bool) {
+// next returns a listener that has no result yet; others may join while one is verified.
+func (p *pull) next() *listener {
+	for _, l := range p.listeners {
+		if !l.ended {
+			return l
+		}
+	}
+	return nil
+}
+
+// running returns the progress of a pull.
+func (p *pulls) running(spec runtime.PullSpec) (percent int, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if running := p.active[reference]; running != nil {
+	if running := p.active[pullKey(spec)]; running != nil {
 		return running.percent, true
 	}
 	return 0, false

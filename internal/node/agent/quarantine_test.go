@@ -16,7 +16,10 @@ import (
 type forgetful struct {
 	nodeapi.Control
 	asked func(task string)
+	read  chan struct{}
 }
+
+func (f forgetful) Synced() <-chan struct{} { return f.read }
 
 func (f forgetful) Task(id string) (node.Assignment, bool) {
 	f.asked(id)
@@ -27,18 +30,29 @@ func TestQuarantine(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reason string
 		leaves string // the container that goes while its task is asked for
+		unread bool
+		former []string
 		want   []string
 	}{
-		"unknown": {"a container of no task is shown", "", []string{"shop-web.1", "shop-web.2"}},
-		"leaving": {"one that goes at this moment was just removed, and its task forgotten", "t1", []string{"shop-web.2"}},
+		"unknown": {reason: "a container of no task is shown", want: []string{"shop-web.1", "shop-web.2"}},
+		"leaving": {reason: "one that goes at this moment was just removed, and its task forgotten", leaves: "t1",
+			want: []string{"shop-web.2"}},
+		"unread": {reason: "before the store was read, every task seems unknown", unread: true},
+		"former": {reason: "what ran here before the machine joined again is stopped", former: []string{"old"},
+			want: []string{"shop-web.2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := &Agent{containers: newContainers(nil, time.Now)}
+			a := &Agent{containers: newContainers(nil, time.Now), opts: Options{Former: tt.former}}
+			a.former = newFormer(a)
+			read := make(chan struct{})
+			if !tt.unread {
+				close(read)
+			}
 			for _, n := range []string{"1", "2"} {
 				a.containers.put(runtime.Container{ID: "c" + n, Name: "shop-web." + n,
-					Labels: map[string]string{api.LabelTask: "t" + n}})
+					Labels: map[string]string{api.LabelTask: "t" + n, api.LabelNode: map[string]string{"1": "old"}[n]}})
 			}
-			a.control = forgetful{asked: func(task string) {
+			a.control = forgetful{read: read, asked: func(task string) {
 				if task == tt.leaves {
 					a.containers.remove("c1")
 				}

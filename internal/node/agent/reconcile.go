@@ -137,7 +137,7 @@ func (a *Agent) failed(
 	if errors.Is(cause, runtime.ErrUnavailable) || ctx.Err() != nil {
 		return reconciler.Result{}, cause
 	}
-	fault := faultOf(cause)
+	fault := a.faultOf(cause)
 	in.Fault = &fault
 	decision := healing.Plan(in, a.now())
 	a.reportDecision(assigned, decision)
@@ -147,11 +147,8 @@ func (a *Agent) failed(
 	return reconciler.Result{}, cause
 }
 
-// nextEngineError is the next step for an error of the engine that Tend doesn't know.
-const nextEngineError = "correct what it names in the manifest or on the node; Tend retries"
-
 // faultOf returns the fault of an error, including whether a retry can help.
-func faultOf(err error) healing.Fault {
+func (a *Agent) faultOf(err error) healing.Fault {
 	var rejected *runtime.RejectedError
 	switch {
 	case errors.As(err, &rejected):
@@ -164,5 +161,6 @@ func faultOf(err error) healing.Fault {
 	if transient, ok := errors.AsType[*runtime.TransientError](err); ok {
 		return healing.Fault{Reason: transient.Reason, Message: transient.Detail, Next: transient.Next}
 	}
-	return healing.Fault{Reason: "EngineError", Message: err.Error(), Next: nextEngineError}
+	return healing.Fault{Reason: "EngineError", Message: err.Error(),
+		Next: "correct what the message names, in the manifest or on node " + a.opts.Node + "; Tend retries"}
 }

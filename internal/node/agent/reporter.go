@@ -12,6 +12,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/node/nodeapi"
+	"tend.dev/tend/internal/platform/recovery"
 	"tend.dev/tend/internal/reconciler"
 )
 
@@ -19,6 +20,9 @@ const (
 	maxBatch       = 100
 	firstReportGap = 100 * time.Millisecond
 	lastReportGap  = 5 * time.Second
+	// beginTime passes before the beginning of a pull is reported: one that ends sooner is one report. A build is reported
+	// at once: users read its output while it is under way.
+	beginTime = 250 * time.Millisecond
 	// flushTime is the time for the last report when the agent stops.
 	flushTime = 2 * time.Second
 )
@@ -36,6 +40,7 @@ type reporter struct {
 	mu      sync.Mutex
 	tasks   map[string]api.TaskStatus
 	images  map[api.Ref]api.ImageStatus
+	begun   map[api.Ref]bool // of those, what is not reported before its beginTime
 	node    api.NodeStatus
 	pending map[string]func(*node.Report)
 	order   []string
@@ -44,7 +49,7 @@ type reporter struct {
 func newReporter(control nodeapi.Reports, log *slog.Logger) *reporter {
 	r := &reporter{
 		control: control, log: log, wake: make(chan struct{}, 1), tasks: map[string]api.TaskStatus{},
-		images: map[api.Ref]api.ImageStatus{}, pending: map[string]func(*node.Report){},
+		images: map[api.Ref]api.ImageStatus{}, begun: map[api.Ref]bool{}, pending: map[string]func(*node.Report){},
 	}
 	r.Member = reconciler.NewMember(r.send)
 	return r
@@ -121,6 +126,29 @@ func (r *reporter) reportImage(last, status api.ImageStatus, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.images[status.Owner] = status
+	if status.State == api.ImagePulling {
+		if last.State != api.ImagePulling {
+			r.begun[status.Owner] = true
+			recovery.AfterFunc(beginTime, func() { r.reportBegun(status.Owner) })
+		}
+		if r.begun[status.Owner] {
+			return
+		}
+	}
+	r.putImageLocked(status)
+}
+
+// reportBegun reports a pull that has been under way for its beginTime.
+func (r *reporter) reportBegun(owner api.Ref) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if status, known := r.images[owner]; known && r.begun[owner] {
+		r.putImageLocked(status)
+	}
+}
+
+func (r *reporter) putImageLocked(status api.ImageStatus) {
+	delete(r.begun, status.Owner)
 	r.putLocked("image/"+status.Owner.String(), func(out *node.Report) { out.Images = append(out.Images, status) })
 }
 
@@ -128,6 +156,7 @@ func (r *reporter) forgetImage(owner api.Ref) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.images, owner)
+	delete(r.begun, owner)
 	r.putLocked("image/"+owner.String(), func(out *node.Report) { out.ForgetImages = append(out.ForgetImages, owner) })
 }
 

@@ -96,7 +96,7 @@ func writeSecret(path, content string, by owner) error {
 func unwritten(err error) error {
 	return &runtime.TransientError{
 		Reason: "SecretFilesUnwritten", Detail: "write secret files: " + err.Error(),
-		Next: "check the folder; it is tried again",
+		Next: "check the folder that the message names; Tend retries",
 	}
 }
 

@@ -113,7 +113,8 @@ func (s *serving) refresh() {
 	served := s.control.Served()
 	declared := make([]ingress.Declared, len(served.Ingresses))
 	for i, in := range served.Ingresses {
-		declared[i] = ingress.Declared{Ref: in.Ref, Spec: in.Spec, Mode: ingress.Mode(in.Traffic), Message: in.Message}
+		declared[i] = ingress.Declared{Ref: in.Ref, Spec: in.Spec, Mode: ingress.Mode(in.Traffic), Message: in.Message,
+			Guest: in.Guest}
 	}
 	policies := make([]certs.Policy, len(served.Certificates))
 	for i, certificate := range served.Certificates {

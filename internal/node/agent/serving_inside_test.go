@@ -6,6 +6,8 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/node/ingress"
+	"tend.dev/tend/internal/node/ingress/certs"
 	"tend.dev/tend/internal/node/nodeapi"
 )
 
@@ -63,5 +66,79 @@ func TestARefusedReportIsSaidOnce(t *testing.T) {
 				t.Errorf("%v: asked %d times, want %d; %d lines: %s", err, control.asked, want, lines, &log)
 			}
 		})
+	}
+}
+
+// hangs is a control plane that never answers a report of a proxy.
+type hangs struct{ nodeapi.Control }
+
+func (hangs) Synced() <-chan struct{} {
+	done := make(chan struct{})
+	close(done)
+	return done
+}
+func (hangs) Served() node.Served           { return node.Served{} }
+func (hangs) Relays() map[string]node.Relay { return nil }
+func (hangs) ReportIngress(ctx context.Context, _ api.IngressNodeStatus) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// counted is a proxy that counts its routing tables.
+type counted struct {
+	idle
+	tables atomic.Int32
+}
+
+func (c *counted) Update([]ingress.Route, []certs.Policy) { c.tables.Add(1) }
+
+// TestATableWaitsForNoReport: while the store doesn't answer, no request may go to a pod that is gone.
+func TestATableWaitsForNoReport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		edge := &counted{}
+		s := &serving{a: &Agent{log: slog.New(slog.DiscardHandler), control: hangs{}}, edge: edge, control: hangs{},
+			wake: make(chan struct{}, 1), refreshed: make(chan struct{}, 1), reach: newReach(nil, nil)}
+		ctx, cancel := context.WithCancel(t.Context())
+		var members sync.WaitGroup
+		members.Go(func() { _ = s.follow(ctx) })
+		members.Go(func() { _ = s.report(ctx) })
+		for n := range int32(3) {
+			synctest.Wait()
+			if tables := edge.tables.Load(); tables != n+1 {
+				t.Errorf("%d routing tables after %d changes", tables, n)
+			}
+			s.changed()
+		}
+		cancel()
+		members.Wait()
+	})
+}
+
+// shares is a control plane with two ingresses of a host, of which one is a guest's.
+type shares struct{ nodeapi.Control }
+
+func (shares) Served() node.Served {
+	spec := api.IngressSpec{Host: "bank.example"}
+	return node.Served{Table: node.Table{Ingresses: []node.Ingress{
+		{Ref: api.Ref{Kind: api.KindIngress, Scope: "bank", Name: "web"}, Spec: spec},
+		{Ref: api.Ref{Kind: api.KindIngress, Scope: "shop", Name: "web"}, Spec: spec, Guest: true},
+	}}}
+}
+func (shares) Relays() map[string]node.Relay { return nil }
+
+// takes is a proxy that keeps its newest routes.
+type takes struct {
+	Edge
+	routes []ingress.Route
+}
+
+func (t *takes) Update(routes []ingress.Route, _ []certs.Policy) { t.routes = routes }
+
+// TestAGuestsRoutesAreKnown: the proxy learns which routes get no challenges of authorities.
+func TestAGuestsRoutesAreKnown(t *testing.T) {
+	edge := &takes{}
+	(&serving{a: &Agent{}, edge: edge, control: shares{}, reach: newReach(nil, nil)}).refresh()
+	if len(edge.routes) != 2 || edge.routes[0].Guest || !edge.routes[1].Guest {
+		t.Errorf("the routes are %+v", edge.routes)
 	}
 }

@@ -23,6 +23,7 @@ func containerSpec(task api.Task, release node.Release) runtime.ContainerSpec {
 		Restart: release.Spec.Restart,
 
 		Confined: release.Confined,
+		Private:  task.Role != api.RoleMain,
 	}
 	spec.Restart = cmp.Or(spec.Restart, api.DefaultRestart)
 	if spec.Spec.NetworkMode == "host" {

@@ -42,7 +42,11 @@ func TestFurtherNames(t *testing.T) {
 	if got := initSpec(task, release, api.Init{}, "", 0).Aliases; len(got) > 0 {
 		t.Errorf("an init is called %q", got)
 	}
-	task.Class = api.ClassOnce
+	task.Role = api.RoleCommand
+	if !containerSpec(task, release).Private {
+		t.Error("the command of a release may have the names that docker_options give")
+	}
+	task.Role, task.Class = api.RoleMain, api.ClassOnce
 	if got := containerSpec(task, release).Aliases; len(got) > 0 {
 		t.Errorf("what runs once is called %q", got)
 	}

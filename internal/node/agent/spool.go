@@ -68,13 +68,12 @@ func (a *Agent) receive(ctx context.Context, task api.Task, release node.Release
 	}
 	if errors.Is(err, errNoRoom) {
 		_ = os.Remove(file.Name()) // the part that came takes the room
-		return &runtime.TransientError{Reason: "DiskFull",
-			Detail: fmt.Sprintf("copy image %s from another node: %v", release.Image, err), Next: "free space on the node"}
+		return runtime.DiskFull("node "+a.opts.Node, "the copy of image "+release.Image+" from another node")
 	}
 	if err != nil {
 		return &runtime.TransientError{
 			Reason: "PullInterrupted", Detail: fmt.Sprintf("copy image %s from another node: %v", release.Image, err),
-			Next: "it is tried again, and goes on where it was",
+			Next: "Tend retries, and goes on where it was",
 		}
 	}
 	return nil

@@ -148,7 +148,7 @@ func (c *callbacks) run(ctx context.Context) error {
 func (c *callbacks) listen(ctx context.Context, address netip.Addr) (shut func(), err error) {
 	listener, err := net.Listen("tcp", netip.AddrPortFrom(address, uint16(c.port)).String())
 	if err != nil {
-		return func() {}, fmt.Errorf("listen for containers: %w: choose another --callback-port", err)
+		return func() {}, fmt.Errorf("listen for containers' calls: %w: choose another --callback-port", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

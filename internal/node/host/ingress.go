@@ -38,8 +38,8 @@ type IngressOptions struct {
 	DNSServer, DNSKey string
 }
 
-// networks reads networks and addresses that a flag names.
-func networks(flag string, texts []string) ([]netip.Prefix, error) {
+// Networks reads networks and addresses that a flag names.
+func Networks(flag string, texts []string) ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	for _, text := range texts {
 		network, err := netip.ParsePrefix(text)
@@ -100,11 +100,11 @@ func (h *Host) openEdge() (func(changed func()) agent.Edge, error) {
 		sockets.Drop(func(func(string) bool) bool { return false })
 		return nil, nil
 	}
-	balancers, err := networks("--ingress-proxy-protocol", o.Balancers)
+	balancers, err := Networks("--ingress-proxy-protocol", o.Balancers)
 	if err != nil {
 		return nil, err
 	}
-	trusted, err := networks("--ingress-trusted-proxies", o.Trusted)
+	trusted, err := Networks("--ingress-trusted-proxies", o.Trusted)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ type Options struct {
 	Labels map[string]string
 	// Runtime is docker or process. Default: the one with which the root was first used, else docker.
 	Runtime string
-	// Network is the platform network's name. Default tend0.
+	// Network is the platform network's name. Default: the one with which the root was first used, else tend0.
 	Network string
 	// Advertise is the address at which other nodes reach this machine. Default: found out.
 	Advertise string

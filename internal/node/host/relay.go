@@ -61,7 +61,7 @@ func (h *Host) openRelay() error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("listen for other nodes: %w: choose another --relay-listen", portowner.Named(err))
+		return portowner.Refused(h.RelayListen, "--relay-listen", err)
 	}
 	h.onStop(func() error { _ = listener.Close(); return nil }) // closed already if it ran
 	others := &askers{read: h.Control.Relays}

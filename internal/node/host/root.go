@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"tend.dev/tend/api"
 )
 
-// Prepare creates the root's folders, readable only by their owner, and fills in the name of the node and its runtime.
-// used reports whether the root was used before.
+// Prepare creates the root's folders, readable only by their owner, and fills in the name of the node, its runtime and
+// its platform network. used reports whether the root was used before.
 func (o *Options) Prepare() (used bool, err error) {
 	if used, err = o.makeRoot(); err != nil {
 		return used, err
@@ -26,7 +28,20 @@ func (o *Options) Prepare() (used bool, err error) {
 	if o.Runtime, err = remembered(o.Root, "runtime", o.Runtime, runtimeDocker); err != nil {
 		return used, err
 	}
+	if err := o.rememberNetwork(); err != nil {
+		return used, err
+	}
 	return used, errors.Join(o.closeRoot(), o.keepOutOfGit())
+}
+
+// rememberNetwork fills in the platform network: the one that the root was first used with. Containers stay in the
+// network that they were created in, so another one would keep new pods from resolving and reaching the old ones. A
+// root of an earlier version has no record; the network of this start is recorded. Plain processes have no network.
+func (o *Options) rememberNetwork() (err error) {
+	if o.Runtime == runtimeDocker {
+		o.Network, err = remembered(o.Root, "network", o.Network, api.Network)
+	}
+	return err
 }
 
 // makeRoot creates the root, and reports whether it was used before. If the root is open to other users and holds files
@@ -64,7 +79,7 @@ func makeFolder(path string) error {
 func (o *Options) rootMode() os.FileMode {
 	runs := o.Runtime
 	if runs == "" {
-		runs = rememberedOr(o.Root, runtimeDocker)
+		runs = rememberedOr(o.Root, "runtime", runtimeDocker)
 	}
 	if runs == runtimeProcess && os.Geteuid() == 0 {
 		return 0o711
@@ -132,8 +147,8 @@ var manifests = []string{".hcl", ".tend", ".voodu", ".vdu", ".vd", ".yaml", ".ym
 
 // ours are the names of Tend's entries in a root: those that this start created, and those that a person may have put
 // there to restore a server.
-var ours = []string{"node", "server", "runtime", "secret.key", "machine.key", "token", "plugins", "blobs", "cache",
-	"assets", "process", "builds", "transfers", "logs", "syncs", "quarantine", "clusters", "joined", "overlay.key",
+var ours = []string{"node", "server", "runtime", "network", "secret.key", "machine.key", "token", "plugins", "blobs",
+	"cache", "assets", "process", "builds", "transfers", "logs", "syncs", "quarantine", "clusters", "joined", "overlay.key",
 	"network.json", "peers", "backup.partial", "restore.partial", "restore.ready", "replaced", "tend.sock", "lost+found"}
 
 // holdsOnlyOurs reports whether the root has no entries but Tend's.
@@ -155,8 +170,8 @@ func remembered(root, file, asked, fallback string) (string, error) {
 	kept := strings.TrimSpace(string(content))
 	switch {
 	case err == nil && kept != "" && asked != "" && asked != kept:
-		return "", fmt.Errorf("this root was first used with %s %q, not %q: use another --root, or empty it (%s)",
-			file, kept, asked, path)
+		return "", fmt.Errorf("this root was first used with --%[1]s %[2]s, not %[3]s: leave --%[1]s out, "+
+			"or use another --root. If its containers are of %[3]s, correct %[4]s, which records it", file, kept, asked, path)
 	case err == nil && kept != "":
 		return kept, nil
 	case err != nil && !errors.Is(err, os.ErrNotExist):
@@ -172,12 +187,16 @@ func remembered(root, file, asked, fallback string) (string, error) {
 // Forget removes the settings that Prepare stored in a new root, if the machine could not join: it may join under
 // another name.
 func (o *Options) Forget() error {
-	return errors.Join(os.RemoveAll(filepath.Join(o.Root, "node")), os.RemoveAll(filepath.Join(o.Root, "runtime")))
+	var failed error
+	for _, file := range []string{"node", "runtime", "network"} {
+		failed = errors.Join(failed, os.RemoveAll(filepath.Join(o.Root, file)))
+	}
+	return failed
 }
 
-// rememberedOr returns the runtime with which a root was first used, or the fallback for a new root.
-func rememberedOr(root, fallback string) string {
-	content, err := os.ReadFile(filepath.Join(root, "runtime"))
+// rememberedOr returns the setting with which a root was first used, or the fallback for a new root.
+func rememberedOr(root, file, fallback string) string {
+	content, err := os.ReadFile(filepath.Join(root, file))
 	if kept := strings.TrimSpace(string(content)); err == nil && kept != "" {
 		return kept
 	}

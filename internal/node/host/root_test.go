@@ -2,7 +2,9 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -136,5 +138,59 @@ func TestRememberedKeepsTheFirstAnswer(t *testing.T) {
 		if (err != nil) != step.refused || got != step.want {
 			t.Errorf("%s: %q, %v", step.reason, got, err)
 		}
+	}
+}
+
+// TestTheNetworkStays: containers stay in the network that they were created in, so a root keeps the one it was first
+// used with. A root of an earlier version has no record: what it is used with now is recorded.
+func TestTheNetworkStays(t *testing.T) {
+	type step struct {
+		runtime, asked, want string
+		private              bool
+		refused              string
+	}
+	const other = "this root was first used with --network %s, not %s: leave --network out"
+	for name, tc := range map[string]struct {
+		reason string
+		before map[string]string
+		steps  []step
+	}{
+		"default": {"no flag, as nearly everywhere", nil, []step{{want: "tend0"}, {want: "tend0"},
+			{asked: "tend0", want: "tend0"}, {asked: "blue", refused: fmt.Sprintf(other, "tend0", "blue")}, {want: "tend0"}}},
+		"named": {"a flag that is forgotten once changes nothing", nil, []step{{asked: "blue", want: "blue"}, {want: "blue"},
+			{asked: "tend0", refused: fmt.Sprintf(other, "blue", "tend0")}, {asked: "blue", want: "blue"}}},
+		"earlier version": {"it has no record", map[string]string{"node": "n1", "runtime": "docker"},
+			[]step{{asked: "blue", want: "blue"}, {want: "blue"}}},
+		"private": {"tend dev goes on in the network that the root had before it was moved",
+			map[string]string{"node": "n1", "runtime": "docker", "network": "tend-dev-0a0b0c0d"},
+			[]step{{private: true, want: "tend-dev-0a0b0c0d"}, {want: "tend-dev-0a0b0c0d"}}},
+		"processes": {"they have no network", nil, []step{{runtime: runtimeProcess, asked: "blue", want: "blue"},
+			{runtime: runtimeProcess, asked: "green", want: "green"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := filepath.Join(t.TempDir(), "root")
+			for file, content := range tc.before {
+				at := filepath.Join(root, file)
+				if err := errors.Join(os.MkdirAll(root, 0o700), os.WriteFile(at, []byte(content), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i, s := range tc.steps {
+				o := Options{Root: root, Runtime: cmp.Or(s.runtime, runtimeDocker), Network: s.asked,
+					Logger: slog.New(slog.DiscardHandler)}
+				if s.private {
+					if err := Private(t.Context(), &o); err != nil || !o.ownNetwork {
+						t.Errorf("step %d: %v, own network: %v", i, err, o.ownNetwork)
+					}
+				}
+				_, err := o.Prepare()
+				if s.refused == "" && (err != nil || o.Network != s.want) {
+					t.Errorf("step %d: %s: network %q, %v; want %q", i, tc.reason, o.Network, err, s.want)
+				}
+				if s.refused != "" && (err == nil || !strings.Contains(err.Error(), s.refused)) {
+					t.Errorf("step %d: %s: %v; want %q", i, tc.reason, err, s.refused)
+				}
+			}
+		})
 	}
 }

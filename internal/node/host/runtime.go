@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	"tend.dev/tend/api"
@@ -35,12 +36,16 @@ func (h *Host) newRuntime(ctx context.Context, cluster, node string) (runtime.Ru
 	return nil, fmt.Errorf("unknown runtime %q: want %s or %s", h.Runtime, runtimeDocker, runtimeProcess)
 }
 
+// ownNetworks begins the names of private servers' networks.
+const ownNetworks = "tend-dev-"
+
 // Private sets the options of a private server beside others: a network of its own, and plain processes if no container
 // engine answers. The choices of the root's first use stay.
 func Private(ctx context.Context, o *Options) error {
 	if o.Network == "" {
 		sum := sha256.Sum256([]byte(o.Root))
-		o.Network, o.ownNetwork = "tend-dev-"+hex.EncodeToString(sum[:4]), true
+		o.Network = rememberedOr(o.Root, "network", ownNetworks+hex.EncodeToString(sum[:4]))
+		o.ownNetwork = strings.HasPrefix(o.Network, ownNetworks)
 	}
 	if o.Runtime != "" || o.Engine != nil {
 		return nil
@@ -56,7 +61,7 @@ func Private(ctx context.Context, o *Options) error {
 	if _, err := probe.Info(ctx); err != nil {
 		fallback = runtimeProcess
 	}
-	o.Runtime = rememberedOr(o.Root, fallback)
+	o.Runtime = rememberedOr(o.Root, "runtime", fallback)
 	return nil
 }
 

@@ -41,7 +41,7 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case x.body.stuck():
 		w.Header().Set("Connection", "close")
-		problem(w, http.StatusRequestTimeout, "the request's body did not come in time")
+		problem(w, http.StatusRequestTimeout, "the request's body did not arrive in time: send it again")
 	case r.Context().Err() != nil:
 		w.WriteHeader(statusLeft) // the client has left and reads nothing; the status is for the access log
 	case x.body.broken():
@@ -50,7 +50,7 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, errNoPod):
 		unready(w, x)
 	case errors.As(err, &timeout) && timeout.Timeout():
-		problem(w, http.StatusGatewayTimeout, "the pod did not answer in time")
+		problem(w, http.StatusGatewayTimeout, "no pod answered in time")
 	default:
 		problem(w, http.StatusBadGateway, unanswered(x, err))
 	}
@@ -61,9 +61,10 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 func unanswered(x *exchange, err error) string {
 	switch {
 	case unsent(err) || x.asking == nil:
-		return "the pod could not be reached"
+		return "no connection to a pod"
 	case x.asking.removed.Load():
-		return "the pod was stopped before it had answered: the request took longer than the drain time of its deployment (strategy.drain)"
+		return "the pod was replaced or stopped, and the request took longer than strategy.drain: " +
+			"send it again, or raise strategy.drain"
 	}
 	return "the pod ended the connection without an answer"
 }
@@ -71,10 +72,11 @@ func unanswered(x *exchange, err error) string {
 func unready(w http.ResponseWriter, x *exchange) {
 	x.failure = errNoPod
 	w.Header().Set("Retry-After", "1")
-	problem(w, http.StatusServiceUnavailable, "no pod of "+x.backend.Ingress.Scope+"/"+x.backend.Ingress.Name+" is ready")
+	problem(w, http.StatusServiceUnavailable, "no pod is ready")
 }
 
-// problem answers in a line of text: people see it in a browser.
+// problem answers in a line of text: people see it in a browser. Any visitor may read it, so it names no object of the
+// cluster: the access log does.
 func problem(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")

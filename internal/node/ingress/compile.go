@@ -17,6 +17,7 @@ type Declared struct {
 	Spec    api.IngressSpec
 	Mode    Mode
 	Message string
+	Guest   bool // see Route.Guest
 }
 
 // Service is a workload that an ingress may lead to.
@@ -48,6 +49,7 @@ func Compile(declared []Declared, service func(scope, name string) (Service, boo
 	for _, d := range declared {
 		route := Route{
 			Ingress: d.Ref, Host: hostname(d.Spec.Host), Path: "/", Secure: d.Spec.Secure(), Mode: d.Mode, Message: d.Message,
+			Guest: d.Guest,
 		}
 		if d.Spec.Listen != "" {
 			if route.Listen = d.Spec.ListensAt(); route.Listen.Port == 0 {

@@ -52,7 +52,8 @@ func TestAPodThatEndsWithoutAnAnswer(t *testing.T) {
 	}{
 		"by itself": {false, "502 the pod ended the connection without an answer\n"},
 		"stopped": {true,
-			"502 the pod was stopped before it had answered: the request took longer than the drain time of its deployment (strategy.drain)\n"},
+			"502 the pod was replaced or stopped, and the request took longer than strategy.drain: " +
+				"send it again, or raise strategy.drain\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFront(t)

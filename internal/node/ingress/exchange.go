@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"net/http/httptrace"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"tend.dev/tend/internal/node/relay"
@@ -19,6 +21,8 @@ type exchange struct {
 	pod        *pod // the pod that answered
 	asking     *pod // the pod that is being asked
 	offered    bool // whether it was offered to a pod
+	// hurried is set while another pod could be asked instead of asking. A dial that outlives its request reads it too.
+	hurried atomic.Bool
 	// connections counts the connections that the transport gave the request.
 	connections int
 	answer      io.Closer
@@ -46,6 +50,15 @@ func (x *exchange) take(tried []*pod, now time.Time) *pod {
 		if x.refresh(); x.backend == before {
 			tried = append(tried, p)
 		}
+	}
+}
+
+// ask notes the pod that is asked next; tried contains it.
+func (x *exchange) ask(p *pod, tried []*pod, now time.Time) {
+	x.asking, x.connections = p, 0
+	if p.Via != (relay.Target{}) {
+		x.hurried.Store(len(tried) < maxTries && slices.ContainsFunc(x.backend.pods,
+			func(other *pod) bool { return !slices.Contains(tried, other) && !other.ejected(now) }))
 	}
 }
 

@@ -49,6 +49,9 @@ func (f *front) read(from *bufio.Reader, method string) (*http.Response, string)
 	if err != nil {
 		f.Fatal(err)
 	}
+	if strings.Contains(string(text), "prod") {
+		f.Errorf("a visitor learns the scope of an ingress: %s", text)
+	}
 	return response, string(text)
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"time"
 )
 
 // errNoRelay means that this node has no certificate of the cluster, and so can't connect to others.
@@ -17,6 +18,11 @@ type dialing func(ctx context.Context, network, address string) (net.Conn, error
 // request.
 type opening func(ctx context.Context, conn net.Conn) (*tls.Conn, error)
 
+// hurriedTime bounds the opening of a connection if another pod could be asked instead: it allows for the connection
+// that the other node makes to the pod, with one lost packet. A node that stands still takes connections, since its
+// kernel does, and answers none.
+const hurriedTime = 2 * time.Second
+
 // after returns a function that dials and then opens. Its error means that the connection could not be made.
 func (o opening) after(dial dialing) dialing {
 	if o == nil {
@@ -28,6 +34,11 @@ func (o opening) after(dial dialing) dialing {
 			return nil, err
 		}
 		remote := conn.RemoteAddr()
+		if x := exchangeOf(ctx); x != nil && x.hurried.Load() {
+			within, cancel := context.WithTimeout(ctx, hurriedTime)
+			defer cancel()
+			ctx = within
+		}
 		opened, err := o(ctx, conn)
 		if err != nil {
 			return nil, &net.OpError{Op: "dial", Net: network, Addr: remote, Err: err}

@@ -23,6 +23,9 @@ type Route struct {
 	Announce bool
 	// Strip removes Path before the request is passed on.
 	Strip bool
+	// Guest is set if the host is another scope's, which shares it: the route doesn't match the paths of
+	// api.IsProofPath, at which authorities check who has the host.
+	Guest bool
 	// Secure is set if the host is served with TLS: plain requests are redirected there.
 	Secure bool
 	// Mode reports whether requests are passed on; Message is the answer during maintenance.
@@ -88,7 +91,7 @@ func NewTable(routes []Route) *Table {
 }
 
 // Match returns the route of a request: a route of the host itself before one of a wildcard, and of those the one with
-// the longest path. It returns nil if no route matches.
+// the longest path. It returns nil if no route matches. A guest's route matches no path of api.IsProofPath.
 func (t *Table) Match(host, path string) *Route {
 	host = hostname(host)
 	if routes, known := t.exact[host]; known {
@@ -101,8 +104,9 @@ func (t *Table) Match(host, path string) *Route {
 }
 
 func longest(routes []*Route, path string) *Route {
+	proof := api.IsProofPath(path)
 	for _, route := range routes {
-		if below(path, route.Path) {
+		if below(path, route.Path) && !(proof && route.Guest) {
 			return route
 		}
 	}

@@ -76,7 +76,7 @@ func (s *spread) round(request *http.Request, x *exchange, now time.Time, cut bo
 			break
 		}
 		tried = append(tried, p)
-		x.asking, x.connections = p, 0
+		x.ask(p, tried, now)
 		response, err := s.offer(request, p, x.first())
 		if err == nil {
 			x.pod, x.answer = p, response.Body

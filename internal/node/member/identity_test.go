@@ -23,6 +23,7 @@ import (
 	"tend.dev/tend/internal/node/host"
 	"tend.dev/tend/internal/node/nodeapi/authority"
 	"tend.dev/tend/internal/node/nodeapi/join"
+	"tend.dev/tend/internal/platform/routemux"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -61,7 +62,7 @@ func newServer(t *testing.T) *server {
 		},
 	}
 	s.token, s.secret = join.NewToken(api.JoinAsNode, ca.Fingerprint())
-	mux := http.NewServeMux()
+	mux := routemux.New()
 	s.desk.Register(mux)
 	web := &http.Server{
 		TLSConfig: ca.TLS(func() (*tls.Certificate, error) { return &own, nil }),

@@ -13,6 +13,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tend.dev/tend/internal/core/boundary"
 	"tend.dev/tend/internal/core/ports"
 	"tend.dev/tend/internal/node/host"
 	"tend.dev/tend/internal/node/nodeapi/authority"
@@ -119,6 +120,10 @@ func another(err error) bool {
 // dialTime bounds a dial, and is the interval of keep-alives.
 const dialTime = 15 * time.Second
 
+// ofLinks configures the connections to servers.
+var ofLinks = http.HTTP2Config{SendPingTimeout: dialTime, PingTimeout: dialTime,
+	MaxEncoderHeaderTableSize: boundary.HeaderTable}
+
 // run runs the machine. While the server is paused after a restore the machine is held: it serves the pods that the
 // store knows, and touches no container.
 func run(ctx context.Context, o Options, who *identity, keys *secret.Keys, held bool) error {
@@ -133,8 +138,7 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys, held 
 	to := &servers{connect: o.Dial, addresses: []string{address(known.Server)}}
 	to.learn(known.Servers)
 	web := &http.Client{Transport: &http.Transport{
-		TLSClientConfig: config, ForceAttemptHTTP2: true, DialContext: to.dial,
-		HTTP2: &http.HTTP2Config{SendPingTimeout: dialTime, PingTimeout: dialTime},
+		TLSClientConfig: config, ForceAttemptHTTP2: true, DialContext: to.dial, HTTP2: &ofLinks,
 	}}
 	defer web.CloseIdleConnections()
 	client := remote.New(remote.Options{Server: known.Server, HTTP: web, Lost: to.next,

@@ -84,7 +84,8 @@ func (k *Keeper) remember(is memory, full bool) error {
 	}
 	if !bytes.Equal(text, k.kept.text) {
 		if err := renameio.WriteFile(k.File, text, 0o600, renameio.WithTempDir(filepath.Dir(k.File))); err != nil {
-			return fmt.Errorf("keep the network's policy: %w", err)
+			return fmt.Errorf("write the network policy to %s: %w; after a restart it is unknown until a server answers",
+				k.File, err)
 		}
 	}
 	k.kept = kept{text, network}

@@ -10,14 +10,15 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/node/nodeapi/authority"
 	"tend.dev/tend/internal/node/nodeapi/wire"
+	"tend.dev/tend/internal/platform/routemux"
 )
 
 // FilesPath is the prefix of the paths at which servers fetch files from each other.
 const FilesPath = "/server/v1/blobs/"
 
 // Files serves files by their digest to other servers.
-func Files(open func(digest string) (io.ReadCloser, error)) http.Handler {
-	mux := http.NewServeMux()
+func Files(open func(digest string) (io.ReadCloser, error)) *routemux.Mux {
+	mux := routemux.New()
 	mux.HandleFunc("GET "+FilesPath+"{digest}", ofServers(func(w http.ResponseWriter, r *http.Request) {
 		content, err := open(r.PathValue("digest"))
 		if err != nil {

@@ -79,8 +79,8 @@ func (a *around) Resolve(ctx context.Context, reference string) (Image, error) {
 	return answered(ctx, a, "resolve", func(ctx context.Context) (Image, error) { return a.Runtime.Resolve(ctx, reference) })
 }
 
-func (a *around) Pull(ctx context.Context, reference string, progress func(int)) (Image, error) {
-	return answered(ctx, a, "pull", func(ctx context.Context) (Image, error) { return a.Runtime.Pull(ctx, reference, progress) })
+func (a *around) Pull(ctx context.Context, spec PullSpec, progress func(int)) (Image, error) {
+	return answered(ctx, a, "pull", func(ctx context.Context) (Image, error) { return a.Runtime.Pull(ctx, spec, progress) })
 }
 
 // SaveImage passes the caller's context to the call: the returned reader outlives it.

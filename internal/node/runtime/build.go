@@ -36,6 +36,14 @@ type StoredImage struct {
 	InUse bool
 }
 
+// PullSpec describes what to pull.
+type PullSpec struct {
+	Reference string
+	// Confined is set if no admin declared the image: the pull must not have anything call the engine's own machine, its
+	// link or networks of its own, and its error quotes nothing that such a place answers.
+	Confined bool
+}
+
 // BuildSpec is the complete input of a build.
 type BuildSpec struct {
 	// Tree is the source as a tar with the Dockerfile in it.

@@ -50,3 +50,9 @@ func (e *TransientError) Error() string {
 	}
 	return e.Detail
 }
+
+// DiskFull returns the error of an operation for which a machine ("node n1") has no disk space.
+func DiskFull(place, operation string) error {
+	return &TransientError{Reason: "DiskFull", Detail: place + " has no disk space left: " + operation + " failed",
+		Next: "free space there (tend system df); Tend retries"}
+}

@@ -47,7 +47,7 @@ type Runtime interface {
 	// Resolve returns the local image of a reference, or ErrNotFound if it is not on this node.
 	Resolve(ctx context.Context, reference string) (Image, error)
 	// Pull fetches an image and returns it. It calls progress with 0..100, or -1 while sizes are unknown.
-	Pull(ctx context.Context, reference string, progress func(percent int)) (Image, error)
+	Pull(ctx context.Context, spec PullSpec, progress func(percent int)) (Image, error)
 	// SaveImage returns an image's content for LoadImage on another machine, or ErrNotFound if it is not on this node.
 	SaveImage(ctx context.Context, id string) (io.ReadCloser, error)
 	// LoadImage adds an image that a runtime of the same kind saved. It fails if the content isn't the image of that id.

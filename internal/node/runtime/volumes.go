@@ -69,7 +69,7 @@ func CheckRemoval(name string, have, wanted map[string]string) error {
 		return &RejectedError{
 			Reason: api.ReasonVolumeNotRemoved,
 			Detail: fmt.Sprintf("the volume %s was made by another cluster (%s)", name, has),
-			Next:   "if that cluster is gone and its data is not needed, an admin of the machine removes it; it is tried again",
+			Next:   "if that cluster is gone and its data is not needed, an admin of the machine removes it; Tend retries",
 		}
 	}
 	return CheckVolume(name, have, wanted)

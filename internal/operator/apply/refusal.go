@@ -1,7 +1,8 @@
 package apply
 
 import (
-	"strings"
+	"errors"
+	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -18,24 +19,24 @@ type Refusal struct {
 // RefusalOf returns the refusal in the answer to an apply. It is nil for a conflict, of fields or of versions, since
 // that doesn't concern the object itself.
 func RefusalOf(err error) *Refusal {
-	if err == nil || apierrors.IsConflict(err) {
+	switch answer := AnswerOf(err); answer {
+	case Stored, Outdated, Owned:
 		return nil
+	default:
+		return &Refusal{Message: err.Error(), Final: answer == Refused || answer == Unserved}
 	}
-	return &Refusal{Message: err.Error(), Final: final(err)}
 }
 
-func final(err error) bool {
+// Unknown reports whether a write may be stored although it returned an error: there is no answer, or the API server
+// answers with a fault of its own, which may follow the write. A conflict and every other refusal store nothing.
+func Unknown(err error) bool {
+	var answer apierrors.APIStatus
 	switch {
-	case apierrors.IsForbidden(err):
-		return !strings.Contains(err.Error(), "exceeded quota") // a full quota may have room later
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsNotFound(err), meta.IsNoMatchError(err),
-		apierrors.IsMethodNotSupported(err), apierrors.IsRequestEntityTooLargeError(err),
-		apierrors.IsUnsupportedMediaType(err):
-		return true
+	case err == nil, meta.IsNoMatchError(err): // nothing was sent
+		return false
+	case errors.As(err, &answer):
+		code := answer.Status().Code
+		return code < http.StatusBadRequest || code >= http.StatusInternalServerError
 	}
-	return strings.Contains(err.Error(), undeclared)
+	return true
 }
-
-// undeclared is the API server's message about a field that the kind doesn't have. The answer has the status of a
-// server fault, so only the text identifies it.
-const undeclared = "field not declared in schema"

@@ -1,7 +1,9 @@
 package apply
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,6 +38,35 @@ func TestRefusalOf(t *testing.T) {
 		got := RefusalOf(row.err)
 		if (got != nil) != row.refused || got != nil && got.Final != row.final {
 			t.Errorf("%s: %s: got %+v", name, row.reason, got)
+		}
+	}
+}
+
+// TestUnknown: a write may be stored if there is no answer, or a fault of the API server. Every refusal stores nothing.
+func TestUnknown(t *testing.T) {
+	jobs := schema.GroupResource{Group: "batch", Resource: "jobs"}
+	for name, row := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"nothing":   {nil, false},
+		"version":   {apierrors.NewConflict(jobs, "a", errors.New("changed")), false},
+		"fields":    {apierrors.NewApplyConflict([]metav1.StatusCause{{Field: ".spec"}}, "conflict"), false},
+		"invalid":   {apierrors.NewInvalid(schema.GroupKind{Kind: "Job"}, "a", nil), false},
+		"bad":       {apierrors.NewBadRequest("bad"), false},
+		"forbidden": {apierrors.NewForbidden(jobs, "a", errors.New("no")), false},
+		"gone":      {apierrors.NewNotFound(jobs, "a"), false},
+		"busy":      {apierrors.NewTooManyRequests("slow", 1), false},
+		"kind":      {&meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "Backup"}}, false},
+		"wrapped":   {fmt.Errorf("write: %w", apierrors.NewConflict(jobs, "a", errors.New("changed"))), false},
+		"network":   {errors.New("connection reset by peer"), true},
+		"end":       {context.DeadlineExceeded, true},
+		"fault":     {apierrors.NewInternalError(errors.New("etcdserver: request timed out")), true},
+		"time":      {apierrors.NewTimeoutError("the request did not complete", 1), true},
+		"no server": {apierrors.NewServiceUnavailable("starting"), true},
+	} {
+		if got := Unknown(row.err); got != row.want {
+			t.Errorf("%s: %v: unknown is %t, want %t", name, row.err, got, row.want)
 		}
 	}
 }

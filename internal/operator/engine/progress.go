@@ -46,6 +46,8 @@ type Progress struct {
 	Message string
 	// Outputs are the operation's results so far.
 	Outputs map[string]string
+	// Failing says that the engine repeats what failed, for the reason in Message.
+	Failing bool
 	// Watch says that changes of the subject don't show everything: observe it again soon.
 	Watch bool
 }

@@ -142,11 +142,21 @@ func (volsync) progress(observed *unstructured.Unstructured) Progress {
 	if manual != "" && text(observed, "status", "lastManualSync") == manual {
 		return succeeded(opsv1alpha1.SucceededVolSync, "synchronized at "+synced)
 	}
-	if paused, _, _ := unstructured.NestedBool(observed.Object, "spec", "paused"); paused {
-		return Progress{State: Suspended, Reason: opsv1alpha1.RunningVolSyncIdle, Message: "the replication is paused"}
-	}
 	syncing := conditionOf(observed, "Synchronizing")
-	message := cmp.Or(reconcileFault(observed), moverFault(observed), syncing.Message)
+	fault := cmp.Or(reconcileFault(observed), moverFault(observed))
+	p := replication(manual, synced, syncing, cmp.Or(fault, syncing.Message))
+	if paused, _, _ := unstructured.NestedBool(observed.Object, "spec", "paused"); paused {
+		p = Progress{State: Suspended, Reason: opsv1alpha1.RunningVolSyncIdle, Message: "the replication is paused"}
+		if fault != "" {
+			p.Message += "; " + fault
+		}
+	}
+	p.Failing = fault != ""
+	return p
+}
+
+// replication returns the progress of a replication whose last synchronization, if there was one, ended at a time.
+func replication(manual, synced string, syncing condition, message string) Progress {
 	switch {
 	case syncing.Status == "" && synced == "" && message == "":
 		return pending("VolSync has not begun: does its controller run?")

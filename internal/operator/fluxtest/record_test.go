@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -163,28 +164,39 @@ func (w *world) step(name string) {
 	w.Helper()
 	r := w.recorder
 	r.caughtUp()
+	step := kubetest.Step{Name: w.source + "/" + name}
+	if !*recording {
+		w.sameAs(step.Name)
+	}
 	r.mu.Lock()
-	step := kubetest.Step{Name: w.source + "/" + name, Said: r.said}
-	r.said = nil
+	step.Said, r.said = r.said, nil
 	r.mu.Unlock()
 	written.mu.Lock()
 	written.steps = append(written.steps, step)
 	written.mu.Unlock()
-	if *recording {
-		return
-	}
+}
+
+// sameAs waits until Flux says what was recorded at the end of a step: it may be between two of its conditions.
+func (w *world) sameAs(name string) {
+	w.Helper()
 	old, err := readRecording()
 	if err != nil {
 		w.Fatal(err)
 	}
-	at := slices.IndexFunc(old, func(s kubetest.Step) bool { return s.Name == step.Name })
+	at := slices.IndexFunc(old, func(s kubetest.Step) bool { return s.Name == name })
 	if at < 0 {
-		w.Errorf("the step %s is not recorded: make record-flux", step.Name)
+		w.Errorf("the step %s is not recorded: make record-flux", name)
 		return
 	}
-	if diff := gocmp.Diff(last(old[at]), last(step)); diff != "" {
-		w.Errorf("at the end of %s, Flux says (+) another thing than was recorded (-); if it is right, make record-flux:\n%s", step.Name, diff)
-	}
+	what := fmt.Sprintf("at the end of %s, Flux says (+) another thing than was recorded (-); if it is right, make record-flux", name)
+	kubetest.Within(w, patience, what, func(context.Context) error {
+		w.recorder.mu.Lock()
+		defer w.recorder.mu.Unlock()
+		if diff := gocmp.Diff(last(old[at]), last(kubetest.Step{Said: w.recorder.said})); diff != "" {
+			return errors.New("\n" + diff)
+		}
+		return nil
+	})
 }
 
 // last returns the last conditions of each kind, without messages.

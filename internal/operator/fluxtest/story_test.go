@@ -83,7 +83,7 @@ func TestUpgradeFails(t *testing.T) {
 // rolledBack waits until Flux has given up the upgrade and the previous version runs.
 func (w *world) rolledBack() {
 	w.Helper()
-	kubetest.Eventually(w, "the rollback", func(ctx context.Context) error {
+	kubetest.Within(w, patience, "the rollback", func(ctx context.Context) error {
 		live := w.named(helmRelease, "web")
 		if err := w.user.Get(ctx, client.ObjectKeyFromObject(live), live); err != nil {
 			return err
@@ -162,7 +162,7 @@ func TestDriftOfFlux(t *testing.T) {
 			w.Fatal(err)
 		}
 		w.delete(w.named(helmRelease, "web"))
-		kubetest.Eventually(w, "another HelmRelease", func(ctx context.Context) error {
+		kubetest.Within(w, patience, "another HelmRelease", func(ctx context.Context) error {
 			live := w.named(helmRelease, "web")
 			if err := w.user.Get(ctx, client.ObjectKeyFromObject(live), live); err != nil {
 				return err
@@ -177,7 +177,7 @@ func TestDriftOfFlux(t *testing.T) {
 		w.step("HelmRelease deleted by hand")
 		w.uninstallByHand()
 		w.now(helmRelease)
-		kubetest.Eventually(w, "the ConfigMap", func(ctx context.Context) error {
+		kubetest.Within(w, patience, "the ConfigMap", func(ctx context.Context) error {
 			return w.user.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "web-config"}, &corev1.ConfigMap{})
 		})
 		w.says(ready)

@@ -160,11 +160,14 @@ func (w *world) named(kind schema.GroupVersionKind, name string) *unstructured.U
 	return object
 }
 
+// patience is the time that Flux may take for a step. On an idle machine it takes seconds, on a busy one minutes.
+const patience = 5 * time.Minute
+
 // says waits until the instance has the conditions, given as type=status/reason, for its current spec, and returns the
 // message of the first.
 func (w *world) says(conditions ...string) (message string) {
 	w.Helper()
-	kubetest.Eventually(w, "conditions of the instance", func(ctx context.Context) error {
+	kubetest.Within(w, patience, "conditions of the instance", func(ctx context.Context) error {
 		instance := &appsv1alpha1.ApplicationInstance{}
 		if err := w.user.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "web"}, instance); err != nil {
 			return err
@@ -198,7 +201,7 @@ func (w *world) runs(version string) {
 // gone waits until an object no longer exists.
 func (w *world) gone(object client.Object) {
 	w.Helper()
-	kubetest.Eventually(w, "the end of "+object.GetName(), func(ctx context.Context) error {
+	kubetest.Within(w, patience, "the end of "+object.GetName(), func(ctx context.Context) error {
 		err := w.user.Get(ctx, client.ObjectKeyFromObject(object), object)
 		if err == nil {
 			return fmt.Errorf("%s exists", object.GetName())

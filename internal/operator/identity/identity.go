@@ -21,6 +21,9 @@ const (
 	LabelHookName = "ops.vworkspace.io/hook-name"
 )
 
+// LabelCondition holds the type of the condition whose transition an Event reports.
+const LabelCondition = "ops.vworkspace.io/condition"
+
 // The label of a namespace that the operator may work in.
 const (
 	// LabelNamespaceGate is the label's key.
@@ -101,3 +104,9 @@ func Labels(clusterID, instance string) map[string]string {
 
 // ChartSource returns the name of the chart source of a release.
 func ChartSource(release string) string { return release + "-source" }
+
+// Cancels reports whether the annotations of an operation request its end.
+func Cancels(annotations map[string]string) bool {
+	value := annotations[AnnotationCancel]
+	return value != "" && value != "false"
+}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -117,4 +118,62 @@ func TestLostAnswerOfAStatus(t *testing.T) {
 	if said["Ready is Unknown"] != 1 || said["Reconciling is True"] != 1 || len(said) != 2 {
 		t.Errorf("Events: %v, want one of each transition", said)
 	}
+}
+
+// TestRefusedStatus: a refused status stores nothing, so the next reconcile reads the cache, as ever. Without an answer
+// it reads the API server. Either way it writes the status, with its Events.
+func TestRefusedStatus(t *testing.T) {
+	outdated := apierrors.NewConflict(schema.GroupResource{Resource: "applicationinstances"}, "web", errors.New("modified"))
+	tests := map[string]struct {
+		answer error
+		reads  int
+	}{
+		"another write came first": {outdated, 0},
+		"the status is invalid":    {apierrors.NewInvalid(schema.GroupKind{Kind: "ApplicationInstance"}, "web", nil), 0},
+		"the operator may not":     {apierrors.NewForbidden(schema.GroupResource{}, "web", errors.New("no")), 0},
+		"no answer":                {errors.New("connection reset by peer"), 1},
+		"a fault of the server":    {apierrors.NewInternalError(errors.New("etcdserver: request timed out")), 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			made, refused, cached, live := stored(t), 0, 0, 0
+			counted := func(reads *int) cluster.Client {
+				return cluster.Client{Name: "operator", Before: func(r cluster.Request) error {
+					switch {
+					case r.Resource == "applicationinstances" && !r.IsWrite():
+						*reads++
+					case r.Resource == "applicationinstances/status" && refused == 0:
+						refused++
+						return test.answer
+					}
+					return nil
+				}}
+			}
+			reconciler := reconcilerOf(clientOf(t, made, counted(&cached)), clientOf(t, made, counted(&live)))
+			_, err := reconciler.Reconcile(t.Context(), webRequest)
+			if isOutdated := apierrors.IsConflict(test.answer); refused != 1 || (err == nil) != isOutdated {
+				t.Fatalf("the status was refused %d times, and the reconcile ends with %v", refused, err)
+			}
+			if live != 1 || statusOf(made) != nil || len(made.List(cluster.Event)) > 0 {
+				t.Fatalf("at first: %d reads from the API server, status %v, Events %v", live, statusOf(made),
+					made.List(cluster.Event))
+			}
+			cached, live = 0, 0
+			if _, err := reconciler.Reconcile(t.Context(), webRequest); err != nil {
+				t.Fatal(err)
+			}
+			if live != test.reads || cached == 0 {
+				t.Errorf("the instance is read %d times from the API server, want %d, and %d times from the cache", live,
+					test.reads, cached)
+			}
+			if statusOf(made) == nil || len(made.List(cluster.Event)) == 0 {
+				t.Errorf("status %v, Events %v", statusOf(made), made.List(cluster.Event))
+			}
+		})
+	}
+}
+
+// statusOf returns the status of the instance in a cluster, or nil.
+func statusOf(made *cluster.Cluster) any {
+	return made.Get(cluster.Instance, "prod", "web").Object["status"]
 }

@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 	"tend.dev/tend/internal/operator/apply"
 	"tend.dev/tend/internal/operator/bounds"
 	"tend.dev/tend/internal/operator/health"
@@ -31,8 +32,24 @@ type Observed struct {
 	Health map[health.Entry]health.Health
 	// ValuesChanged is the time of a change of an object with values that Flux doesn't know yet, or empty.
 	ValuesChanged string
-	// Failure is another reason why the API server refused an object in this reconcile; empty if it accepted all.
-	Failure string
+	// Failure is the API server's message about an object that it did not store in this reconcile for another reason;
+	// empty if it stored all. FailureReason is the reason of Blocked for it.
+	Failure, FailureReason string
+}
+
+// failed records the API server's answer to the apply of an object of a kind. One that may follow the write, or that
+// only asks to wait, says nothing about the object.
+func (o *Observed) failed(err error, kind schema.GroupVersionKind) {
+	switch apply.AnswerOf(err) {
+	case apply.Unserved:
+		o.Absent = append(o.Absent, kind)
+		o.Failure, o.FailureReason = err.Error(), appsv1alpha1.BlockedMissingDependencies
+	case apply.Refused:
+		o.Failure, o.FailureReason = err.Error(), appsv1alpha1.BlockedApplyRefused
+	case apply.Held:
+		o.Failure, o.FailureReason = err.Error(), appsv1alpha1.BlockedApplyFailed
+	case apply.Stored, apply.Outdated, apply.Owned, apply.Unanswered:
+	}
 }
 
 // Upgrade holds the version or values that an Operation requests instead of the spec's.

@@ -137,7 +137,7 @@ func (p *planner) managed() {
 	case len(p.observed.Refused) > 0:
 		p.blocked(appsv1alpha1.BlockedFieldConflict, p.refusals(p.observed.Refused))
 	case p.observed.Failure != "":
-		p.unready(appsv1alpha1.ReadyHelmReleaseFailed, p.observed.Failure)
+		p.blocked(p.observed.FailureReason, p.observed.Failure)
 	default:
 		p.apply(children)
 		p.takeOver(children)

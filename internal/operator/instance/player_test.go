@@ -46,7 +46,7 @@ func (w *world) agent() string { return "operator-of-" + w.namespace }
 func (w *world) operate() (stop func()) {
 	w.Helper()
 	made, err := operator.NewManager(w.server.As(w.agent()), operator.Options{
-		Namespace: w.namespace, Namespaces: []string{w.namespace}, ClusterID: "berlin", Retry: 50 * time.Millisecond,
+		Namespace: w.namespace, Watched: w.namespace, ClusterID: "berlin", Retry: 50 * time.Millisecond,
 	})
 	if err != nil {
 		w.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,7 +30,7 @@ import (
 // +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations;clusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=helm.toolkit.fluxcd.io,resources=helmreleases,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=ocirepositories;helmrepositories,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=get;create;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=get;list;create;patch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 
 // Reconciler reconciles ApplicationInstances. All fields but Policy, Live, Trees and References are required.
@@ -146,14 +145,8 @@ func (r *Reconciler) apply(ctx context.Context, result Result, observed *Observe
 			refused.refusal.GiveUp = r.giveUp(ctx, child, refused.refusal.Conflicts)
 			observed.Refused = append(observed.Refused, refused.refusal)
 			return nil
-		case meta.IsNoMatchError(err), apierrors.IsNotFound(err):
-			observed.Absent = append(observed.Absent, child.GroupVersionKind())
-			observed.Failure = err.Error()
-			return err
-		case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
-			observed.Failure = err.Error()
-			return err
 		default:
+			observed.failed(err, child.GroupVersionKind())
 			return err
 		}
 	}
@@ -166,12 +159,12 @@ func (r *Reconciler) report(ctx context.Context, instance *appsv1alpha1.Applicat
 		return nil
 	}
 	if err := r.applyStatus(ctx, instance, result.Status); err != nil {
-		r.Events.Forget(instance.UID)
+		r.Events.Failed(instance, result.Events, err)
 		if _, ok := errors.AsType[*refusedError](err); ok {
-			r.Events.Record(ctx, instance, kindInstance, []Event{{
+			r.Events.Report(ctx, instance, kindInstance, Event{
 				Warning: true, Reason: appsv1alpha1.BlockedFieldConflict, Condition: metav1.Condition{Type: "Status"},
 				Message: limit("the status can't be written: "+err.Error(), 1024),
-			}})
+			})
 		}
 		return err
 	}

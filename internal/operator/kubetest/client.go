@@ -70,11 +70,19 @@ func (s *Server) Namespace(t testing.TB) string {
 // anything.
 func Eventually(t testing.TB, what string, done func(context.Context) error) {
 	t.Helper()
+	Within(t, time.Minute, what, done)
+}
+
+// Within is Eventually with another time than a minute.
+func Within(t testing.TB, limit time.Duration, what string, done func(context.Context) error) {
+	t.Helper()
 	last := fmt.Errorf("never asked")
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, limit, true, func(ctx context.Context) (
 		bool, error,
 	) {
-		last = done(ctx)
+		if err := done(ctx); err == nil || ctx.Err() == nil { // the end of the time hides what was wrong
+			last = err
+		}
 		return last == nil, nil
 	})
 	if err != nil {

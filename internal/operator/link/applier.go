@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -97,7 +98,24 @@ func (a *applier) applyFor(ctx context.Context, wanted *unstructured.Unstructure
 	if err != nil {
 		return err
 	}
-	return apply.Object(ctx, a.Client, wanted, takeOver)
+	err = apply.Object(ctx, a.Client, wanted, takeOver)
+	conflicts := apply.Conflicts(err)
+	if len(conflicts) > 0 && !slices.ContainsFunc(conflicts, isSetting) && cancels(wanted) {
+		return a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), owner, client.ForceOwnership)
+	}
+	return err
+}
+
+// cancelField is the annotation that ends an operation, as conflicts name it.
+const cancelField = ".metadata.annotations." + identity.AnnotationCancel
+
+// isSetting reports whether a conflict is about another field.
+func isSetting(c apply.Conflict) bool { return c.Field != cancelField }
+
+// cancels reports whether a manifest ends an operation. That is a request and not a setting: another one in the
+// cluster, or a refusal of one, doesn't hold it up.
+func cancels(wanted *unstructured.Unstructured) bool {
+	return wanted.GetKind() == kindOperation.Kind && identity.Cancels(wanted.GetAnnotations())
 }
 
 // passing marks an error that doesn't concern the applied object: the API server didn't answer, is not ready or is
@@ -195,7 +213,9 @@ func (a *applier) Delete(ctx context.Context, ref api.ClusterResource) error {
 			ref.Kind, ref.Namespace, ref.Name, identity.LabelManagedBy, identity.ManagedBy)
 	}
 	uid := live.GetUID()
-	err = a.Client.Delete(ctx, live, client.Preconditions{UID: &uid})
+	err = a.Client.Delete(ctx, live, client.Preconditions{UID: &uid},
+		// No read waits for this: the object was read live, and caches that never saw it report no deletion.
+		client.DisableReadYourWritesConsistency)
 	if apierrors.IsConflict(err) { // a new one has its name, or the write was outdated
 		now, unread := a.live(ctx, ref)
 		if unread != nil || now == nil || now.GetUID() != uid {

@@ -91,8 +91,11 @@ func (r refusesDeletes) Get(_ context.Context, _ client.ObjectKey, into client.O
 	return nil
 }
 
-func (r refusesDeletes) Delete(context.Context, client.Object, ...client.DeleteOption) error {
+func (r refusesDeletes) Delete(_ context.Context, _ client.Object, opts ...client.DeleteOption) error {
 	*r.asked = true
+	if !(&client.DeleteOptions{}).ApplyOptions(opts).DisableReadYourWritesConsistency {
+		return errors.New("reads wait until a cache reports this deletion, which one that never saw the object doesn't")
+	}
 	return r.err
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api/pull"
+	"tend.dev/tend/internal/core/boundary"
 	"tend.dev/tend/internal/operator/puller"
 )
 
@@ -97,7 +98,8 @@ func newHTTP(link Link, record *trips) (httpClient, error) {
 		transport.TLSClientConfig.RootCAs = pool
 	}
 	// A cut link causes no error, so an idle connection is pinged, and closed if there is no answer.
-	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 10 * time.Second}
+	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 10 * time.Second,
+		MaxEncoderHeaderTableSize: boundary.HeaderTable}
 	record.next = transport
 	return &http.Client{
 		Transport: record, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

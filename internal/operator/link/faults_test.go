@@ -152,7 +152,7 @@ func TestANamespaceIsDeletedUnderItsInstances(t *testing.T) {
 	const count = 300
 	w := emptyWorld(t)
 	doomed := w.Namespace(t)
-	w.others = []string{doomed}
+	w.doomed = doomed
 	w.operate()
 	for i := range count {
 		w.declareIn(doomed, fmt.Sprintf("web-%03d", i))

@@ -53,7 +53,7 @@ func newFleet(t testing.TB, count int) *fleet {
 	t.Helper()
 	w := emptyWorld(t)
 	f := &fleet{world: w, doomed: w.Namespace(t)}
-	w.others = []string{f.doomed}
+	w.doomed = f.doomed
 	w.operate()
 	w.connect()
 	f.known = watchStatuses(w.tend)

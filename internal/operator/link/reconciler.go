@@ -29,7 +29,7 @@ import (
 // +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=secrets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=configmaps,resourceNames=vworkspace-applied-jobs;vworkspace-applied-jobs-1;vworkspace-applied-jobs-2;vworkspace-applied-jobs-3;vworkspace-applied-jobs-4;vworkspace-applied-jobs-5;vworkspace-applied-jobs-6;vworkspace-applied-jobs-7;vworkspace-applied-jobs-8;vworkspace-applied-jobs-9;vworkspace-applied-jobs-10;vworkspace-applied-jobs-11;vworkspace-applied-jobs-12;vworkspace-applied-jobs-13;vworkspace-applied-jobs-14;vworkspace-applied-jobs-15,verbs=get;create;patch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=get;create;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=get;list;create;patch
 
 // Reconciler reconciles the Cluster. All fields but Version and Managed are required.
 type Reconciler struct {
@@ -130,7 +130,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, cluster *opsv1alpha1.Clust
 	wanted.SetUID(cluster.UID)
 	wanted.SetResourceVersion(cluster.ResourceVersion)
 	if err := r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), owner); err != nil {
-		r.Events.Forget(cluster.UID)
+		r.Events.Failed(cluster, plan.Events, err)
 		return fmt.Errorf("write the status: %w", err)
 	}
 	cluster.ResourceVersion = wanted.GetResourceVersion()

@@ -3,6 +3,7 @@
 package link_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -45,8 +46,8 @@ type world struct {
 	name       string
 	user, flux client.Client
 	stop       func()
-	// others are further namespaces that the operator watches.
-	others []string
+	// doomed is the namespace with the applications, if that isn't the operator's own.
+	doomed string
 	// connection configures the operator's client. Nil means an administrator. elects makes it hold the lease.
 	connection *rest.Config
 	elects     bool
@@ -93,7 +94,7 @@ func (w *world) operate() {
 	}
 	made, err := operator.NewManager(config, operator.Options{
 		Namespace: w.namespace, Retry: 50 * time.Millisecond, PollWait: time.Second, Version: "test", LeaderElect: w.elects,
-		Namespaces: w.watched(), MetricsAddress: w.metrics, HealthAddress: w.health, Webhooks: w.webhooks,
+		Watched: w.watched(), MetricsAddress: w.metrics, HealthAddress: w.health, Webhooks: w.webhooks,
 	})
 	if err != nil {
 		w.Fatal(err)
@@ -114,13 +115,13 @@ func (w *world) operate() {
 	w.Cleanup(w.stop)
 }
 
-// watched returns the namespaces that the operator watches, because other tests' namespaces have operators of their
-// own. An operator with roles runs as deployed, and watches all.
-func (w *world) watched() []string {
+// watched returns the namespace that the operator watches, because other tests' namespaces have operators of their own.
+// An operator with roles runs as deployed, and watches all.
+func (w *world) watched() string {
 	if w.connection != nil {
-		return nil
+		return ""
 	}
-	return append([]string{w.namespace}, w.others...)
+	return cmp.Or(w.doomed, w.namespace)
 }
 
 // restart replaces the operator. Tend then sends unanswered jobs again: the lease of the first one is over.

@@ -13,6 +13,7 @@ import (
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/internal/core/approval"
 	"tend.dev/tend/internal/operator/engine"
+	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/window"
 )
 
@@ -26,7 +27,7 @@ type obstacle struct {
 
 // begin starts an operation if there is no obstacle.
 func (d *decision) begin() {
-	if cancelled(d.op) {
+	if identity.Cancels(d.op.Annotations) {
 		d.end(opsv1alpha1.PhaseCancelled, opsv1alpha1.CancelledByUser, "before it started, "+d.cancelledBy())
 		return
 	}
@@ -150,10 +151,30 @@ func (d *decision) unready() string {
 			return name + " is not ready, and spec.policy.requireReady is set"
 		}
 	}
-	suspended := meta.FindStatusCondition(d.Target.Status.Conditions, appsv1alpha1.ConditionSuspended)
-	if d.op.Spec.Engine == opsv1alpha1.EngineHelm && suspended != nil && suspended.Status == metav1.ConditionTrue &&
-		suspended.Reason != appsv1alpha1.SuspendedMaintenanceWindow { // closed handles the window
+	return d.stopped()
+}
+
+// stopped returns why nothing changes the target's release now, so that an Upgrade waits, or an empty text. A target
+// that was just suspended counts, although its status doesn't say so yet. One whose objects are refused stops only
+// an Upgrade that has begun: one that begins changes what is refused.
+func (d *decision) stopped() string {
+	if d.op.Spec.Engine != opsv1alpha1.EngineHelm || d.Target == nil {
+		return ""
+	}
+	name, conditions := d.Target.Name, d.Target.Status.Conditions
+	suspended := meta.FindStatusCondition(conditions, appsv1alpha1.ConditionSuspended)
+	if d.Target.Spec.Suspend || d.Target.Annotations[identity.AnnotationReconcile] == identity.ReconcileDisabled ||
+		suspended != nil && suspended.Status == metav1.ConditionTrue &&
+			suspended.Reason != appsv1alpha1.SuspendedMaintenanceWindow { // closed handles the window
 		return name + " is suspended: resume it, otherwise nothing changes its release"
+	}
+	blocked := meta.FindStatusCondition(conditions, appsv1alpha1.ConditionBlocked)
+	ready := meta.FindStatusCondition(conditions, appsv1alpha1.ConditionReady)
+	if blocked != nil && blocked.Status == metav1.ConditionTrue && ready != nil && ready.Reason == blocked.Reason {
+		if blocked.Reason == appsv1alpha1.BlockedApplyRefused && !started(d.op) {
+			return ""
+		}
+		return fmt.Sprintf("nothing changes the release of %s: %s: %s", name, blocked.Reason, blocked.Message)
 	}
 	return ""
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/engine"
 )
 
 // maxMessage is the maximum size of a message in bytes: engines report whole logs.
@@ -54,6 +55,7 @@ func (d *decision) end(phase opsv1alpha1.OperationPhase, reason, message string)
 	d.set(opsv1alpha1.ConditionBlocked, false, opsv1alpha1.BlockedUnblocked, "")
 	switch phase {
 	case opsv1alpha1.PhaseSucceeded:
+		d.recovered()
 		d.set(opsv1alpha1.ConditionSucceeded, true, reason, message)
 	case opsv1alpha1.PhaseCancelled:
 		d.notSucceeded()
@@ -64,10 +66,28 @@ func (d *decision) end(phase opsv1alpha1.OperationPhase, reason, message string)
 	}
 }
 
-// notSucceeded sets Succeeded to False, unless a replication has succeeded before.
+// notSucceeded sets Succeeded to False, unless it has the result of a replication's last synchronization.
 func (d *decision) notSucceeded() {
-	if !meta.IsStatusConditionTrue(d.plan.Status.Conditions, opsv1alpha1.ConditionSucceeded) {
+	was := meta.FindStatusCondition(d.plan.Status.Conditions, opsv1alpha1.ConditionSucceeded)
+	if was == nil || was.Reason == opsv1alpha1.SucceededNotYet {
 		d.set(opsv1alpha1.ConditionSucceeded, false, opsv1alpha1.SucceededNotYet, "")
+	}
+}
+
+// failing sets the conditions of an engine that repeats what failed: an earlier success doesn't count any more.
+func (d *decision) failing(p engine.Progress) {
+	if !p.Failing {
+		d.recovered()
+		return
+	}
+	d.set(opsv1alpha1.ConditionSucceeded, false, opsv1alpha1.SucceededVolSyncFailed, p.Message)
+	d.set(opsv1alpha1.ConditionDegraded, true, opsv1alpha1.SucceededVolSyncFailed, p.Message)
+}
+
+// recovered sets Degraded to False if the operation has that condition.
+func (d *decision) recovered() {
+	if meta.FindStatusCondition(d.plan.Status.Conditions, opsv1alpha1.ConditionDegraded) != nil {
+		d.set(opsv1alpha1.ConditionDegraded, false, opsv1alpha1.DegradedRecovered, "")
 	}
 }
 

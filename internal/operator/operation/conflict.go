@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/identity"
 )
 
 // Conflicts reports whether an operation may not start while another one on the same target is in flight. It is not
@@ -60,7 +61,7 @@ func working(op *opsv1alpha1.Operation) bool {
 // waiting reports whether an operation that has not started only waits for its turn or for the maintenance window. One
 // that needs a person, such as for an approval, may wait long, so the others go first.
 func waiting(op *opsv1alpha1.Operation) bool {
-	if started(op) || op.DeletionTimestamp != nil || cancelled(op) {
+	if started(op) || op.DeletionTimestamp != nil || identity.Cancels(op.Annotations) {
 		return false
 	}
 	blocked := meta.FindStatusCondition(op.Status.Conditions, opsv1alpha1.ConditionBlocked)

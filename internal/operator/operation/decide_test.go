@@ -157,6 +157,15 @@ func (w *world) change(t *testing.T, d *datadriven.TestData, arg string) {
 		})
 	case "held":
 		w.target.Status.Conditions = []metav1.Condition{{Type: "Suspended", Status: metav1.ConditionTrue, Reason: "MaintenanceWindow"}}
+	case "blocked":
+		w.target.Status.Conditions = []metav1.Condition{
+			{Type: "Blocked", Status: metav1.ConditionTrue, Reason: value, Message: d.Input},
+			{Type: "Ready", Status: metav1.ConditionFalse, Reason: value, Message: d.Input},
+		}
+	case "suspend":
+		w.target.Spec.Suspend = value == "true"
+	case "reconcile":
+		w.target.Annotations[identity.AnnotationReconcile] = value
 	case "resumed":
 		w.target.Status.Conditions = nil
 	case "missing":

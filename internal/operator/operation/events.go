@@ -1,6 +1,8 @@
 package operation
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -10,6 +12,9 @@ import (
 
 // EventsOf returns the events that led to an operation's current conditions.
 func EventsOf(conditions []metav1.Condition) []transition.Event { return transitions(nil, conditions) }
+
+// warnings are the conditions whose events are warnings while they are true.
+var warnings = []string{opsv1alpha1.ConditionFailed, opsv1alpha1.ConditionBlocked, opsv1alpha1.ConditionDegraded}
 
 // transitions returns an event for each condition that is new, or whose status or reason changed. The event's reason is
 // Operation, followed by Not if the condition is not true, and the condition's type.
@@ -24,7 +29,7 @@ func transitions(before, after []metav1.Condition) []transition.Event {
 		event := transition.Event{Reason: "OperationNot" + now.Type, Message: now.Reason, Condition: now}
 		if isTrue {
 			event.Reason = "Operation" + now.Type
-			event.Warning = now.Type == opsv1alpha1.ConditionFailed || now.Type == opsv1alpha1.ConditionBlocked
+			event.Warning = slices.Contains(warnings, now.Type)
 		}
 		if now.Message != "" {
 			event.Message = shorten(now.Reason + ": " + now.Message)

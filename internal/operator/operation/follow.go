@@ -148,8 +148,14 @@ func (d *decision) progress(p engine.Progress) {
 	case engine.Suspended:
 		blocked, reason, message = true, opsv1alpha1.BlockedAwaitingResume, p.Message
 	case engine.Idle:
-		d.set(opsv1alpha1.ConditionSucceeded, true, p.Reason, p.Message)
+		if !p.Failing {
+			d.set(opsv1alpha1.ConditionSucceeded, true, p.Reason, p.Message)
+		}
 		p.Reason = opsv1alpha1.RunningVolSyncIdle
+	}
+	d.failing(p)
+	if why := d.stopped(); why != "" {
+		blocked, reason, message = true, opsv1alpha1.BlockedTargetNotReady, why
 	}
 	running := p.Reason != opsv1alpha1.RunningPending
 	if running {
@@ -184,7 +190,7 @@ type ending struct {
 
 // ending returns how the operation must end by request or timeout, or nil.
 func (d *decision) ending() *ending {
-	if cancelled(d.op) {
+	if identity.Cancels(d.op.Annotations) {
 		return &ending{opsv1alpha1.PhaseCancelled, opsv1alpha1.CancelledByUser, d.cancelledBy()}
 	}
 	if deadline, ok := d.deadline(); ok && !d.Now.Before(deadline) {
@@ -196,12 +202,6 @@ func (d *decision) ending() *ending {
 // cancelledBy returns the cause of a cancellation: people put it into the annotation.
 func (d *decision) cancelledBy() string {
 	return fmt.Sprintf("by the annotation %s: %s", identity.AnnotationCancel, d.op.Annotations[identity.AnnotationCancel])
-}
-
-// cancelled reports whether the user has requested the operation's end.
-func cancelled(op *opsv1alpha1.Operation) bool {
-	value := op.Annotations[identity.AnnotationCancel]
-	return value != "" && value != "false"
 }
 
 // engineGrace is the time that an engine with its own timeout has to end and report by itself.

@@ -95,6 +95,7 @@ func Decide(in Input) Plan {
 	case op.DeletionTimestamp != nil:
 		d.remove()
 	case op.Status.Phase.Terminal(): // final, whatever is observed
+		d.stay()
 	case Underway(op):
 		d.follow()
 	default:
@@ -102,6 +103,14 @@ func Decide(in Input) Plan {
 	}
 	d.plan.Events = transitions(op.Status.Conditions, d.plan.Status.Conditions)
 	return d.plan
+}
+
+// stay makes the conditions of an operation that has ended hold for its present generation. Otherwise a spec that
+// arrives afterwards, such as one with an approval, would wait for its outcome.
+func (d *decision) stay() {
+	for i := range d.plan.Status.Conditions {
+		d.plan.Status.Conditions[i].ObservedGeneration = d.op.Generation
+	}
 }
 
 // SubjectOf returns the object that shows the operation's progress: the one it was started with, or else the one it

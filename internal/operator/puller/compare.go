@@ -26,7 +26,7 @@ const (
 	comparing  = 8
 )
 
-// intents holds the manifests to compare the cluster with: those of finished jobs.
+// intents holds the manifests to compare the cluster with: those of finished jobs, and of jobs that were in conflict.
 type intents struct {
 	mu sync.Mutex
 	by map[api.ClusterResource]*intent

@@ -126,7 +126,10 @@ func (p *Puller) do(ctx context.Context, job pull.Job) (*tracked, error) {
 		p.sayPassing(ctx, job, err)
 		return nil, err
 	case errors.As(err, &conflict):
-		return nil, p.finish(ctx, job, pull.Result{Outcome: pull.OutcomeConflict, Error: err.Error()})
+		if err = p.finish(ctx, job, pull.Result{Outcome: pull.OutcomeConflict, Error: err.Error()}); err == nil {
+			p.intents.done(job.IdempotencyKey, task) // the conflict ends when the resource is gone
+		}
+		return nil, err
 	case err != nil:
 		return nil, p.finish(ctx, job, pull.Result{Outcome: pull.OutcomeFailed, Error: err.Error()})
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/simulation/cluster"
 )
@@ -40,6 +41,7 @@ func (w *World) converge() {
 	w.storyf("the faults end")
 	w.weather.clear()
 	w.plane.mend()
+	startStorage(w, nil)
 	createNamespaces(w, nil)
 	for _, live := range w.cluster.List(cluster.Instance) {
 		if live.GetAnnotations()[identity.AnnotationReconcile] != "" {
@@ -91,12 +93,12 @@ func (w *World) differences() (all []string) {
 		}
 	}
 	for _, live := range w.cluster.List(cluster.HelmRelease) {
-		if at := live.GetNamespace() + "/" + live.GetName(); !known[at] {
+		if at := live.GetNamespace() + "/" + live.GetName(); !known[at] && isOwned(live) {
 			differs("the cluster has the HelmRelease %s, which no one declares", at)
 		}
 	}
 	for _, live := range w.cluster.List(cluster.OCIRepository) {
-		if at := live.GetNamespace() + "/" + live.GetName(); !known[strings.TrimSuffix(at, "-source")] {
+		if at := live.GetNamespace() + "/" + live.GetName(); isOwned(live) && !known[strings.TrimSuffix(at, "-source")] {
 			differs("the cluster has the source %s, which no one declares", at)
 		}
 	}
@@ -105,11 +107,12 @@ func (w *World) differences() (all []string) {
 		operations[object.Scope+"/"+object.Name] = true
 		w.ended(object, differs)
 	}
-	for _, live := range w.cluster.List(cluster.Job) {
+	for _, live := range append(w.cluster.List(cluster.Job), w.cluster.List(cluster.Workflow)...) {
 		if at := live.GetNamespace() + "/" + live.GetName(); !operations[at] {
-			differs("the cluster has the Job %s of no operation", at)
+			differs("the cluster has the %s %s of no operation", live.GetKind(), at)
 		}
 	}
+	w.leftCopies(differs)
 	w.unreported(differs)
 	return all
 }
@@ -144,6 +147,12 @@ func (w *World) application(object api.Object, differs func(string, ...any)) {
 	if ready.generation != live.GetGeneration() {
 		differs("Ready of %s is of generation %d, not %d", ref, ready.generation, live.GetGeneration())
 	}
+	if lacks := w.lacks(live); lacks != "" {
+		if ready.status != "False" || ready.reason != appsv1alpha1.BlockedMissingDependencies {
+			differs("%s depends on %s, which isn't there, and Ready is %s/%s", ref, lacks, ready.status, ready.reason)
+		}
+		return
+	}
 	release := w.cluster.Get(cluster.HelmRelease, object.Scope, object.Name)
 	if text(release, "spec", "suspend") == "true" != spec.Suspend {
 		differs("%s has suspend: %t, and its HelmRelease has not", ref, spec.Suspend)
@@ -156,6 +165,12 @@ func (w *World) application(object api.Object, differs func(string, ...any)) {
 		differs("%s is declared with %s, and has %s", ref, spec.Chart.Version, want.version)
 	}
 	has, _ := w.flux.has(object.Scope, object.Name)
+	if on := w.awaits(release); on != "" {
+		if ready.status == "True" && has != want {
+			differs("%s waits for %s; Helm has %+v, and Ready is True", ref, on, has)
+		}
+		return
+	}
 	good := !want.fails() && !isMissing(want.version)
 	if is := ready.status == "True"; is != good || good && has != want {
 		differs("%s is to have %+v; Helm has %+v, and Ready is %s/%s", ref, want, has, ready.status, ready.reason)
@@ -200,15 +215,21 @@ func (w *World) ended(object api.Object, differs func(string, ...any)) {
 		differs("%s is still being deleted", ref)
 		return
 	}
-	endless := isMissing(text(live, "spec", "parameters", "targetVersion")) // until its timeout, which is a day
-	if phase == "Pending" && blocked || phase == "Running" && endless {
+	target := text(live, "spec", "targetRef", "name")
+	instance := w.cluster.Get(cluster.Instance, object.Scope, target)
+	stopped := conditionOf(instance, "Ready").reason == api.ReasonFieldConflict || // nothing changes its release
+		text(instance, "spec", "suspend") == "true" || w.lacks(instance) != ""
+	endless := w.awaits(w.cluster.Get(cluster.HelmRelease, object.Scope, target)) != "" ||
+		isMissing(text(live, "spec", "parameters", "targetVersion")) // until its timeout, which is a day
+	waits := phase == "Pending" || phase == "Running" && text(live, "spec", "engine") == "helm"
+	if waits && (blocked || text(live, "spec", "engine") == "helm" && !stopped && endless) {
 		return
 	}
 	if phase != "Succeeded" && phase != "Failed" && phase != "Cancelled" {
 		differs("%s is %s at rest: %+v", ref, phase, conditionsOf(live))
 	}
 	if object.Metadata.DeletedAt == nil && status.Phase != phase {
-		differs("Tend says that %s is %s, the cluster says %s", ref, status.Phase, phase)
+		differs("Tend says that %s is %s, the cluster says %s: %+v", ref, status.Phase, phase, *status)
 	}
 }
 

@@ -28,6 +28,8 @@ type play struct {
 	first, base, top int64
 	// waits: the wait for the source is reported. tried: an action was begun. failed: the last one failed.
 	waits, tried, failed bool
+	// awaited is the generation and the dependency of the last report that the release waits for it.
+	awaited string
 }
 
 // topOf returns the number of the newest revision that a script begins with.

@@ -170,6 +170,9 @@ func (f *flux) release(live *unstructured.Unstructured) bool {
 		if suspended {
 			return false
 		}
+		if on := f.w.awaits(live); on != "" && p.generation != live.GetGeneration() {
+			return f.await(live, p, on)
+		}
 		f.choose(live, p)
 	}
 	return f.report(live, p)

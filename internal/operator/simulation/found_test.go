@@ -38,12 +38,15 @@ func (w *World) found() {
 	}
 	w.plane = newPlane(w)
 	w.register()
-	w.flux, w.jobs = newFlux(w), newJobs(w)
+	w.flux, w.jobs, w.workflows, w.storage = newFlux(w), newJobs(w), newWorkflows(w), newStorage(w)
 	w.parts.Go(func() {
 		w.cluster.Collect(w.ctx, func() time.Duration { return w.between(time.Millisecond, 2*time.Second) })
 	})
 	w.parts.Go(func() { w.play(w.flux.step) })
 	w.parts.Go(func() { w.play(w.jobs.step) })
+	w.parts.Go(func() { w.play(w.workflows.step) })
+	w.parts.Go(func() { w.play(w.storage.velero.step) })
+	w.parts.Go(func() { w.play(w.storage.replications.step) })
 }
 
 // play calls step until it has nothing to do, and again with each change of the cluster.
@@ -65,12 +68,16 @@ func (w *World) play(step func() (acted bool)) {
 	}
 }
 
-// namespace creates a namespace that the operator may work in, with the service account of operations.
+// namespace creates a namespace that the operator may work in, with the objects that operations need.
 func (w *World) namespace(name string) {
 	w.create(cluster.Namespace, "", name, map[string]any{"metadata": map[string]any{
 		"labels": map[string]any{identity.LabelNamespaceGate: identity.NamespaceGate},
 	}})
 	w.create(cluster.ServiceAccount, name, identity.RunnerServiceAccount, nil)
+	w.create(cluster.WorkflowTemplate, name, book, nil)
+	w.create(cluster.Claim, name, volume, nil)
+	w.create(cluster.Secret, name, good, nil)
+	w.create(cluster.Secret, name, broken, nil)
 }
 
 // register creates what `tend clusters add` prints.

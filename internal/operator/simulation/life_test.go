@@ -31,6 +31,7 @@ func (w *World) start() {
 		return
 	}
 	w.kill()
+	w.oracle.forgive(w.eventsOf())
 	w.lives++
 	w.plane.listen.mend()
 	ctx, cancel := context.WithCancel(w.ctx)
@@ -79,6 +80,7 @@ func (l *life) die() {
 	if l.dead.Swap(true) {
 		return
 	}
+	l.w.oracle.died.Store(time.Now().UnixNano())
 	l.w.plane.listen.cut()
 	l.cancel()
 }

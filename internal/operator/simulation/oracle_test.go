@@ -3,8 +3,8 @@
 package simulation
 
 import (
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,6 +18,9 @@ import (
 type oracle struct {
 	w *World
 
+	// died is when an operator was killed last, in nanoseconds.
+	died atomic.Int64
+
 	mu     sync.Mutex
 	writes int
 	// last is the time and the object of the last change that counts at rest.
@@ -29,6 +32,13 @@ type oracle struct {
 	paused map[string]time.Time
 	// transitions counts those of conditions, by what their Events must say.
 	transitions map[transition]int
+	// at holds when each of them happened last.
+	at map[transition]time.Time
+	// takeOvers holds when instances last let the operator take fields over, by namespace and name.
+	takeOvers map[string]time.Time
+	// guarded are the operations that need an approval, names all by namespace and name.
+	guarded map[types.UID]bool
+	names   map[types.UID]string
 }
 
 // deeds counts what happened to the objects of an operation.
@@ -49,7 +59,9 @@ type transition struct {
 func newOracle(w *World) *oracle {
 	return &oracle{
 		w: w, operations: map[types.UID]*deeds{}, paused: map[string]time.Time{}, transitions: map[transition]int{},
-		last: time.Now(),
+		at:   map[transition]time.Time{},
+		last: time.Now(), takeOvers: map[string]time.Time{}, guarded: map[types.UID]bool{},
+		names: map[types.UID]string{},
 	}
 }
 
@@ -68,7 +80,8 @@ func (o *oracle) happened(c cluster.Change) {
 	}
 	o.tell(c, either)
 	switch kind {
-	case cluster.Job:
+	case cluster.Job, cluster.Workflow, cluster.Backup, cluster.Restore, cluster.ReplicationSource,
+		cluster.ReplicationDestination, cluster.VolumeSnapshot:
 		o.job(c, either)
 	case cluster.Pod:
 		o.of(either).ran = true
@@ -110,7 +123,7 @@ func (o *oracle) of(object *unstructured.Unstructured) *deeds {
 	return o.operations[uid]
 }
 
-// job: an operation has one Job, which is made once.
+// job: an operation has one object, such as a Job or a Backup, which is made once.
 func (o *oracle) job(c cluster.Change, either *unstructured.Unstructured) {
 	d := o.of(either)
 	switch {
@@ -121,22 +134,32 @@ func (o *oracle) job(c cluster.Change, either *unstructured.Unstructured) {
 		}
 	case c.Before == nil:
 		if d.live != "" {
-			o.w.fail("Job %s of an operation is made while its Job %s exists", either.GetName(), d.live)
+			o.w.fail("%s %s of an operation is made while %s exists", either.GetKind(), either.GetName(), d.live)
 		}
 		if d.created > d.lost {
-			o.w.fail("Job %s of an operation is made for the %d. time", either.GetName(), d.created+1)
+			o.w.fail("%s %s of an operation is made for the %d. time", either.GetKind(), either.GetName(), d.created+1)
 		}
 		d.created++
 		d.live = either.GetName()
+		if uid := types.UID(either.GetLabels()[identity.LabelOperation]); o.guarded[uid] {
+			o.started(o.names[uid])
+		}
 	}
+	d.copied(either)
 	for _, condition := range conditionsOf(either) {
 		d.completed = d.completed || condition.kind == "Complete"
 		d.failed = d.failed || condition.kind == "Failed"
+	}
+	if either.GetKind() == "Workflow" {
+		phase := text(either, "status", "phase")
+		d.ran, d.completed = d.ran || phase != "", d.completed || phase == "Succeeded"
+		d.failed = d.failed || phase == "Failed"
 	}
 }
 
 // instance: Ready is said of nothing that Helm never had.
 func (o *oracle) instance(c cluster.Change) {
+	o.takenOver(c)
 	if c.After == nil {
 		delete(o.paused, c.Before.GetNamespace()+"/"+c.Before.GetName())
 		return
@@ -174,6 +197,10 @@ func (o *oracle) operation(c cluster.Change) {
 	}
 	live := c.After
 	at := live.GetNamespace() + "/" + live.GetName()
+	o.names[live.GetUID()] = at
+	if text(live, "spec", "approvals", "required") == "true" || text(live, "spec", "type") == "Restore" {
+		o.guarded[live.GetUID()] = true
+	}
 	was, is := text(c.Before, "status", "phase"), text(live, "status", "phase")
 	if (was == "Succeeded" || was == "Failed" || was == "Cancelled") && is != was {
 		o.w.fail("operation %s is %s after it was %s", at, is, was)
@@ -185,7 +212,7 @@ func (o *oracle) operation(c cluster.Change) {
 		}
 		return transition{live.GetUID(), reason, condition.reason}, true
 	})
-	if text(live, "spec", "engine") != "job" {
+	if text(live, "spec", "engine") == "helm" {
 		return
 	}
 	d := o.operations[live.GetUID()]
@@ -196,19 +223,30 @@ func (o *oracle) operation(c cluster.Change) {
 		switch {
 		case condition.status != "True":
 		case condition.kind == "Running" && !d.ran:
-			o.w.fail("operation %s is said to run, and never had a pod", at)
+			o.w.fail("operation %s is said to run, and nothing of it did", at)
 		case condition.kind == "Succeeded" && !d.completed:
-			o.w.fail("operation %s is said to have succeeded, and its Job has not", at)
+			o.w.fail("operation %s is said to have succeeded, and its object has not", at)
 		case condition.kind == "Failed" && d.completed && d.lost == 0:
-			o.w.fail("operation %s is said to have failed (%s), and its Job has completed", at, condition.reason)
+			o.w.fail("operation %s is said to have failed (%s), and its object has completed", at, condition.reason)
+		case condition.kind == "Failed" && !d.failed && d.lost == 0 && !elsewhere[condition.reason]:
+			o.w.fail("operation %s is said to have failed (%s), and its object has not", at, condition.reason)
+		case condition.kind == "Cancelled" && live.GetDeletionTimestamp() == nil && !isCancelled(live):
+			o.w.fail("operation %s is said to be cancelled, and no one did that", at)
 		}
 	}
 }
 
 // child: while an instance is paused, the operator leaves its children alone.
 func (o *oracle) child(c cluster.Change, either *unstructured.Unstructured) {
-	if c.By != identity.FieldManager && c.By != "operator" {
+	if !byOperator(c) {
 		return
+	}
+	o.deleted(c)
+	if either.GetKind() == "HelmRelease" {
+		o.overwritten(c)
+		if c.After != nil {
+			o.dependency(c.After)
+		}
 	}
 	for _, owner := range either.GetOwnerReferences() {
 		since, is := o.paused[either.GetNamespace()+"/"+owner.Name]
@@ -235,49 +273,7 @@ func (o *oracle) events(c cluster.Change, of func(condition) (transition, bool))
 		next.again = known
 		if is, counts := of(next); counts {
 			o.transitions[is]++
+			o.at[is] = time.Now()
 		}
 	}
-}
-
-// condition is a condition of any object.
-type condition struct {
-	kind, status, reason string
-	generation           int64
-	// again: the object had a condition of the kind before.
-	again bool
-}
-
-func conditionsOf(live *unstructured.Unstructured) (all []condition) {
-	list, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
-	for _, one := range list {
-		values, _ := one.(map[string]any)
-		named := &unstructured.Unstructured{Object: values}
-		all = append(all, condition{
-			kind: text(named, "type"), status: text(named, "status"), reason: text(named, "reason"),
-			generation: number(named, "observedGeneration"),
-		})
-	}
-	return all
-}
-
-func conditionOf(live *unstructured.Unstructured, kind string) condition {
-	if live != nil {
-		for _, c := range conditionsOf(live) {
-			if c.kind == kind {
-				return c
-			}
-		}
-	}
-	return condition{}
-}
-
-// eventsOf returns how often the cluster's Events say each transition.
-func (w *World) eventsOf() map[transition]int {
-	said := map[transition]int{}
-	for _, event := range w.cluster.List(cluster.Event) {
-		begin, _, _ := strings.Cut(text(event, "note"), ":")
-		is := transition{types.UID(text(event, "regarding", "uid")), text(event, "reason"), begin}
-		said[is] += int(max(1, number(event, "series", "count")))
-	}
-	return said
 }

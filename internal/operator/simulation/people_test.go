@@ -52,19 +52,30 @@ func (w *World) applies(ref api.Ref, annotations map[string]string, spec string)
 }
 
 func applyApplication(w *World, random *rand.Rand) {
-	w.declare(pick(random, applications), pick(random, versions), false)
+	ref, on := pick(random, applications), ""
+	if ref == dependent && random.IntN(2) == 0 {
+		on = "web"
+	}
+	w.declare(ref, pick(random, versions), on)
 }
 
-// declare declares an application with a version, and a stamp that no other spec has.
-func (w *World) declare(ref api.Ref, version string, suspend bool) {
+// declare declares an application with a version, a stamp that no other spec has, and a dependency, if any.
+func (w *World) declare(ref api.Ref, version, on string) {
 	w.stamps++
-	w.storyf("%s is to be of %s, stamp %d", ref, version, w.stamps)
+	w.storyf("%s is to be of %s, stamp %d, after %q", ref, version, w.stamps, on)
+	more := ""
+	if w.waits(w.stamps, nil); on != "" {
+		more = fmt.Sprintf(`,"dependsOn":[{"name":%q}]`, on)
+		w.waits(w.stamps, []string{on})
+	}
 	w.applies(ref, map[string]string{
 		identity.CapabilityPrefix + "runcommand": "job", identity.CapabilityPrefix + "upgrade": "helm",
-	}, fmt.Sprintf(`{"cluster":%q,"appRef":{"catalogId":"web"},"suspend":%t,
+		identity.CapabilityPrefix + "runbook": "workflow",
+		identity.CapabilityPrefix + "backup":  "velero,volsync", identity.CapabilityPrefix + "restore": "velero,volsync",
+	}, fmt.Sprintf(`{"cluster":%q,"appRef":{"catalogId":"web"},"suspend":false,
 		"chart":{"sourceType":"oci","url":"oci://registry.example.org/charts","name":"web","version":%q},
-		"release":{"name":%q},"values":{"source":"inline","inline":{"stamp":%d}}}`,
-		clusterName, suspend, version, ref.Name, w.stamps))
+		"release":{"name":%q},"values":{"source":"inline","inline":{"stamp":%d}}%s}`,
+		clusterName, version, ref.Name, w.stamps, more))
 }
 
 // suspendApplication changes nothing but whether an application is suspended.

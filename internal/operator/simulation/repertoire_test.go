@@ -20,6 +20,12 @@ var repertoire = []action{
 	{"run a command", 8, runCommand},
 	{"upgrade by an operation", 6, upgradeByOperation},
 	{"delete an operation", 3, deleteOperation},
+	{"run a command that needs an approval", 4, runGuardedCommand},
+	{"approve or deny an operation", 5, decideOnOperation},
+	{"take fields over", 3, takeFieldsOver},
+	{"run a runbook", 5, runRunbook},
+	{"back an application up", 8, backUp},
+	{"restore an application", 5, restore},
 	// hands use kubectl
 	{"kubectl delete appinst", 3, deleteInstance},
 	{"kubectl delete helmrelease", 2, deleteRelease},
@@ -29,6 +35,11 @@ var repertoire = []action{
 	{"kubectl delete job", 1, deleteJob},
 	{"kubectl delete namespace", 1, deleteNamespace},
 	{"kubectl create namespace", 3, createNamespaces},
+	{"kubectl patch operation with a forged approval", 2, forgeApproval},
+	{"kubectl patch helmrelease", 2, patchRelease},
+	{"kubectl create helmrelease", 3, createRelease},
+	{"kubectl delete workflow", 1, deleteWorkflow},
+	{"kubectl delete backup, restore, replication or snapshot", 2, deleteCopy},
 	// parts fail
 	{"kill the operator", 5, func(w *World, _ *rand.Rand) { w.kill() }},
 	{"kill the operator at a write", 10, killAtWrite},
@@ -42,6 +53,8 @@ var repertoire = []action{
 	{"delay watches", 4, delayWatches},
 	{"cut watches", 3, func(w *World, _ *rand.Rand) { w.weather.cutWatches() }},
 	{"forget history", 2, func(w *World, _ *rand.Rand) { w.cluster.Compact(); w.weather.cutWatches() }},
+	{"stop Velero and VolSync", 2, stopStorage},
+	{"start Velero and VolSync", 3, startStorage},
 	{"mend the API server", 6, func(w *World, _ *rand.Rand) { w.weather.clear() }},
 }
 

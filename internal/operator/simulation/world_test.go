@@ -50,6 +50,10 @@ type World struct {
 	plane   *plane
 	flux    *flux
 	jobs    *jobs
+
+	workflows *workflows
+	storage   *storage
+
 	weather *weather
 	oracle  *oracle
 	life    *life
@@ -57,6 +61,10 @@ type World struct {
 	// stamps counts the specs that people declared: each has its own number among its values.
 	stamps int64
 	names  int
+	// dependsOn holds what each spec depends on, by its stamp. approved are operations by namespace and
+	// name.
+	dependsOn map[int64][]string
+	approved  map[string]bool
 
 	mu       sync.Mutex
 	failures []string
@@ -72,6 +80,7 @@ func Run(t testing.TB, opts Options) Result {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &World{TB: t, opts: opts, ctx: ctx, began: time.Now(), dice: rand.New(rand.NewPCG(opts.Seed, 1<<32))}
+	w.dependsOn, w.approved = map[int64][]string{}, map[string]bool{}
 	w.found()
 	w.start()
 	happened := w.live()

@@ -38,6 +38,7 @@ func (r *Recorder) Gone(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.known, uid)
+	delete(r.unknown, uid)
 	delete(r.missing, uid)
 }
 
@@ -54,20 +55,21 @@ func (r *Recorder) take(uid types.UID) []pending {
 type pending struct {
 	*eventsv1.Event
 	// counts is set if this process wrote the transition: if the condition had this reason before, and so its Event
-	// exists, that one is repeated. Otherwise an Event that exists is the one.
+	// exists, that one is repeated. Otherwise the stored Events show whether the transition has one.
 	counts bool
 }
 
 // write writes an Event, or keeps it: the next status may not show its transition any more. The reconcile continues:
-// the conditions matter more. Events of one name are written in their order.
-func (r *Recorder) write(ctx context.Context, event pending) {
-	if !r.waits(event) {
-		err := r.try(ctx, event)
+// the conditions matter more. Events of one condition are written in their order.
+func (r *Recorder) write(ctx context.Context, event pending, stored *recorded) {
+	switch newest := r.newest(event); {
+	case newest == "":
+		err := r.try(ctx, event, stored)
 		if err == nil {
 			return
 		}
 		log.FromContext(ctx).Info("an Event can't be written; it is retried", "error", err)
-	} else if !event.counts {
+	case newest == event.Name && !event.counts:
 		return
 	}
 	r.mu.Lock()
@@ -79,37 +81,51 @@ func (r *Recorder) write(ctx context.Context, event pending) {
 	r.missing[event.Regarding.UID] = append(all[max(0, len(all)-maxMissing+1):], event)
 }
 
-// waits reports whether an Event of the same name is missing.
-func (r *Recorder) waits(event pending) bool {
+// newest returns the name of the newest missing Event of the same condition, or nothing.
+func (r *Recorder) newest(event pending) (name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.missing[event.Regarding.UID], func(p pending) bool { return p.Name == event.Name })
+	for _, p := range r.missing[event.Regarding.UID] {
+		if isSameCondition(p.Event, event.Event) {
+			name = p.Name
+		}
+	}
+	return name
 }
 
 // try writes an Event once, also if the answer to an earlier attempt was lost.
-func (r *Recorder) try(ctx context.Context, event pending) error {
-	stored := &eventsv1.Event{}
+func (r *Recorder) try(ctx context.Context, event pending, stored *recorded) error {
 	if !event.counts {
-		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(event.Event), stored); !apierrors.IsNotFound(err) {
+		if is, err := stored.has(ctx, event.Event); err != nil || is {
 			return err
 		}
 	}
-	err := r.create(ctx, event.DeepCopy())
-	if !apierrors.IsAlreadyExists(err) || !event.counts {
-		return client.IgnoreAlreadyExists(err)
+	made := event.DeepCopy()
+	err := r.create(ctx, made)
+	if apierrors.IsAlreadyExists(err) {
+		made, err = r.repeat(ctx, event.Event)
 	}
-	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(event.Event), stored); err != nil {
-		return err
+	if err == nil {
+		stored.put(made)
+	}
+	return err
+}
+
+// repeat counts one transition more in a stored Event, unless it is counted already.
+func (r *Recorder) repeat(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
+	stored := &eventsv1.Event{}
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(event), stored); err != nil {
+		return nil, err
 	}
 	next, count := stored.DeepCopy(), int32(1)
 	if stored.Series != nil {
 		count = stored.Series.Count
 	}
 	if !last(stored).Before(&event.EventTime) {
-		return nil
+		return stored, nil
 	}
 	next.Series = &eventsv1.EventSeries{Count: count + 1, LastObservedTime: event.EventTime}
-	return r.Client.Patch(
+	return next, r.Client.Patch(
 		ctx, next, client.MergeFrom(stored), client.DisableReadYourWritesConsistency,
 		client.FieldOwner(identity.FieldManager),
 	)

@@ -165,26 +165,32 @@ func create(t *testing.T, made *cluster.Cluster, kind schema.GroupVersionKind, t
 func refusing(t *testing.T, made *cluster.Cluster) client.WithWatch {
 	t.Helper()
 	tries := 0
+	return clientOf(t, made, cluster.Client{Name: "operator", Before: func(r cluster.Request) error {
+		if r.Resource != "events" || !r.IsWrite() {
+			return nil
+		}
+		if tries++; tries <= refused && tries%2 == 1 {
+			return errors.New("connection refused")
+		}
+		return nil
+	}, After: func(r cluster.Request) error {
+		if r.Resource == "events" && r.IsWrite() && tries <= refused {
+			return errors.New("connection reset by peer")
+		}
+		return nil
+	}})
+}
+
+// clientOf returns a client without a cache.
+func clientOf(t *testing.T, made *cluster.Cluster, as cluster.Client) client.WithWatch {
+	t.Helper()
 	scheme, err := operator.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}
 	c, err := client.NewWithWatch(&rest.Config{
 		Host: "http://cluster", QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"},
-		Transport: made.As(cluster.Client{Name: "operator", Before: func(r cluster.Request) error {
-			if r.Resource != "events" || !r.IsWrite() {
-				return nil
-			}
-			if tries++; tries <= refused && tries%2 == 1 {
-				return errors.New("connection refused")
-			}
-			return nil
-		}, After: func(r cluster.Request) error {
-			if r.Resource == "events" && r.IsWrite() && tries <= refused {
-				return errors.New("connection reset by peer")
-			}
-			return nil
-		}}),
+		Transport: made.As(as),
 	}, client.Options{Scheme: scheme})
 	if err != nil {
 		t.Fatal(err)

@@ -46,32 +46,43 @@ type Recorder struct {
 
 	mu    sync.Mutex
 	known map[types.UID]bool
+	// unknown holds the writes of statuses with an unknown outcome, by the object.
+	unknown map[types.UID]outcome
 	// missing holds the Events that could not be written, the oldest first.
 	missing map[types.UID][]pending
 }
 
-// CatchUp writes the Events that could not be written before. If this process sees the object for the first time, it
-// also writes the missing Events of the stored conditions.
+// CatchUp writes the Events that could not be written before. If this process sees the object for the first time, or
+// the outcome of a write of its status is unknown, it also writes the missing Events of the stored conditions.
 func (r *Recorder) CatchUp(ctx context.Context, object client.Object, kind schema.GroupVersionKind, events []Event) {
+	stored := &recorded{live: r.Live}
 	for _, event := range r.take(object.GetUID()) {
-		r.write(ctx, event)
+		r.write(ctx, event, stored)
 	}
-	if r.sees(object.GetUID()) {
+	seen, lost := r.look(object.GetUID())
+	if seen {
 		return
 	}
 	for _, event := range events {
-		if r.Now().Sub(event.Condition.LastTransitionTime.Time) < life {
-			r.write(ctx, pending{r.event(ctx, object, kind, event), false})
+		young := r.Now().Sub(event.Condition.LastTransitionTime.Time) < life
+		if young || lost[nameOf(object, event.Condition)] {
+			r.write(ctx, pending{r.event(ctx, object, kind, event), false}, stored)
 		}
 	}
 }
 
-// Record writes the Events of stored transitions. It leaves failures to CatchUp, for which After asks.
+// Record writes the Events of transitions in a status that is stored. It leaves failures to CatchUp, for which After
+// asks.
 func (r *Recorder) Record(ctx context.Context, object client.Object, kind schema.GroupVersionKind, events []Event) {
-	r.sees(object.GetUID())
+	r.stored(object.GetUID())
 	for _, event := range events {
-		r.write(ctx, pending{r.event(ctx, object, kind, event), true})
+		r.Report(ctx, object, kind, event)
 	}
+}
+
+// Report writes an Event that is not about a stored transition. It leaves a failure to CatchUp, for which After asks.
+func (r *Recorder) Report(ctx context.Context, object client.Object, kind schema.GroupVersionKind, event Event) {
+	r.write(ctx, pending{r.event(ctx, object, kind, event), true}, nil)
 }
 
 // create writes an Event without waiting for a cache: a client that waits for its own writes would have to watch all
@@ -80,33 +91,15 @@ func (r *Recorder) create(ctx context.Context, event *eventsv1.Event) error {
 	return r.Client.Create(ctx, event, client.DisableReadYourWritesConsistency, client.FieldOwner(identity.FieldManager))
 }
 
-// Knows reports whether this process has seen an object. CatchUp doesn't look at the conditions of one that it has.
-func (r *Recorder) Knows(uid types.UID) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.known[uid]
+// nameOf returns the name of a transition's Event. It consists of the object's name and a digest of the transition.
+func nameOf(object client.Object, c metav1.Condition) string {
+	sum := sha256.Sum256(fmt.Appendf(
+		nil, "%s/%s/%s/%s/%d", object.GetUID(), c.Type, c.Status, c.Reason, c.LastTransitionTime.Unix(),
+	))
+	return fmt.Sprintf("%.200s.%x", object.GetName(), sum[:8])
 }
 
-// Forget makes CatchUp look at the stored conditions again: the outcome of a write of them is unknown.
-func (r *Recorder) Forget(uid types.UID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.known, uid)
-}
-
-// sees records that an object was seen, and reports whether it was seen before.
-func (r *Recorder) sees(uid types.UID) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.known == nil {
-		r.known = map[types.UID]bool{}
-	}
-	was := r.known[uid]
-	r.known[uid] = true
-	return was
-}
-
-// event returns the Event of a transition. Its name consists of the object's name and a digest of the transition.
+// event returns the Event of a transition.
 func (r *Recorder) event(
 	ctx context.Context, object client.Object, kind schema.GroupVersionKind, event Event,
 ) *eventsv1.Event {
@@ -114,23 +107,21 @@ func (r *Recorder) event(
 	if event.Warning {
 		severity = corev1.EventTypeWarning
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%s/%s/%d", object.GetUID(), c.Type, c.Status, c.Reason, c.LastTransitionTime.Unix()))
-	namespace, name := object.GetNamespace(), object.GetName()
-	namespace = cmp.Or(namespace, metav1.NamespaceDefault)
-	labels := map[string]string{identity.LabelManagedBy: identity.ManagedBy}
+	namespace := cmp.Or(object.GetNamespace(), metav1.NamespaceDefault)
+	labels := map[string]string{identity.LabelManagedBy: identity.ManagedBy, identity.LabelCondition: c.Type}
 	if r.ClusterID != nil {
 		if id, err := r.ClusterID(ctx); err == nil && id != "" {
 			labels[identity.LabelClusterID] = id
 		}
 	}
 	return &eventsv1.Event{
-		ObjectMeta:          metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%.200s.%x", name, sum[:8]), Labels: labels},
+		ObjectMeta:          metav1.ObjectMeta{Namespace: namespace, Name: nameOf(object, c), Labels: labels},
 		EventTime:           metav1.NewMicroTime(r.Now().Truncate(time.Microsecond)), // the stored form
 		ReportingController: identity.FieldManager, ReportingInstance: r.Reporter,
 		Action: "Reconcile", Reason: event.Reason, Type: severity, Note: event.Message,
 		Regarding: corev1.ObjectReference{
-			APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Namespace: object.GetNamespace(), Name: name,
-			UID: object.GetUID(),
+			APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Namespace: object.GetNamespace(),
+			Name: object.GetName(), UID: object.GetUID(),
 		},
 	}
 }

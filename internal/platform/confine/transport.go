@@ -20,7 +20,7 @@ var ErrRefused = errors.New("is on the caller's own machine, link or networks, w
 // Advised adds the next step to an ErrRefused whose address comes from an object.
 func Advised(err error) error {
 	if errors.Is(err, ErrRefused) {
-		return fmt.Errorf("%w: name another machine, or have an admin apply it", err)
+		return fmt.Errorf("%w: name another machine, or have an admin apply it, or set it (tend config)", err)
 	}
 	return err
 }

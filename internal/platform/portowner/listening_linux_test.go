@@ -1,10 +1,12 @@
 package portowner_test
 
 import (
+	"errors"
 	"net"
 	"os"
 	"slices"
 	"strconv"
+	"syscall"
 	"testing"
 
 	"tend.dev/tend/internal/platform/portowner"
@@ -29,5 +31,25 @@ func TestListening(t *testing.T) {
 	}
 	if where, known := portowner.Listening(1 << 30); known || len(where) > 0 {
 		t.Errorf("of a process that isn't: %v, %v", where, known)
+	}
+}
+
+// TestRefused: an occupied port is named once, with the program that has it and what to do.
+func TestRefused(t *testing.T) {
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	address := listener.Addr().String()
+	_, err = net.Listen("tcp4", address)
+	want := address + " is in use by portowner.test (pid " + strconv.Itoa(os.Getpid()) +
+		"): stop what listens there, or choose another --http"
+	if got := portowner.Refused(address, "--http", err); got.Error() != want || !errors.Is(got, syscall.EADDRINUSE) {
+		t.Errorf("%v, want %s", got, want)
+	}
+	_, err = net.Listen("tcp4", "192.0.2.1:1")
+	if got := portowner.Refused("192.0.2.1:1", "--http", err); !errors.Is(got, syscall.EADDRNOTAVAIL) {
+		t.Errorf("another error: %v", got)
 	}
 }

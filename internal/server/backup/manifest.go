@@ -24,7 +24,7 @@ const (
 
 // RootFiles are the files of a root that a backup holds, if they exist: keys, the token, and the identity of the
 // machine as a node, to which its containers are tied.
-var RootFiles = []string{"secret.key", "token", "node", "server", "runtime"}
+var RootFiles = []string{"secret.key", "token", "node", "server", "runtime", "network"}
 
 // partName matches the valid names of parts. A part of another name is refused, so no name leads out of a folder.
 var partName = pattern.Lazy(`^(state/snapshot\.db|root/[a-z]+(\.[a-z]+)?|blobs/sha256/[0-9a-f]{64})$`)

@@ -13,6 +13,7 @@ import (
 	"tend.dev/tend/api/pull"
 	"tend.dev/tend/internal/core/boundary"
 	"tend.dev/tend/internal/platform/limit"
+	"tend.dev/tend/internal/platform/routemux"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/view"
@@ -45,7 +46,7 @@ type Options struct {
 // Handler answers operators. Create it with New.
 type Handler struct {
 	Options
-	mux    *http.ServeMux
+	mux    *routemux.Mux
 	limits *limits
 	// registering limits the callers that have no credential yet.
 	registering *limit.Places
@@ -71,7 +72,7 @@ func New(o Options) *Handler {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	h := &Handler{Options: o, mux: http.NewServeMux(), limits: newLimits(o.Now),
+	h := &Handler{Options: o, mux: routemux.New(), limits: newLimits(o.Now),
 		registering: limit.NewPlaces(boundary.Joins, boundary.JoinWait), waiting: newWaiting(maxWaiting),
 		asking: newWaiting(maxQueries), askers: newWaiting(maxTokenQueries), sent: &sentQueries{at: map[string]time.Time{}}}
 	h.mux.HandleFunc("POST "+pull.RegisterPath, h.answer(h.register))
@@ -91,6 +92,9 @@ func New(o Options) *Handler {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
+
+// Patterns implements routemux.Lister.
+func (h *Handler) Patterns() []string { return h.mux.Patterns() }
 
 // answer writes the result of a function: a value, nothing (204), or an error.
 func (h *Handler) answer(handle func(*http.Request) (any, error)) http.HandlerFunc {

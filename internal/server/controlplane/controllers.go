@@ -40,7 +40,7 @@ func (p *Plane) controllers(commits records.Committer) []control.Controller {
 	}
 	out := []control.Controller{
 		scheduler.New(deps),
-		control.New(deps, flapping.Kind(p.liveness)),
+		control.New(deps, flapping.Kind(p.liveness, p.Alone)),
 		control.New(deps, unanswered.Kind()),
 		control.New(deps, leftover.Kind()),
 		control.New(deps, delivery.Kind(deps, delivery.Options{

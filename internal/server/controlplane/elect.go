@@ -140,6 +140,7 @@ func (t *Term) End(ctx context.Context) {
 
 // Elect claims the controllers as soon as no other server has them. It returns ctx's error if ctx ends first.
 func (p *Plane) Elect(ctx context.Context, c Candidate) (*Term, error) {
+	p.liveness.Follow()
 	vacant := make(chan struct{}, 1)
 	remove := p.View.OnChange(func(change view.Change) {
 		if change.Key == ElectionKey {
@@ -161,6 +162,7 @@ func (p *Plane) Elect(ctx context.Context, c Candidate) (*Term, error) {
 			return nil, ctx.Err()
 		}
 		if !errors.Is(err, ErrHeld) {
+			p.liveness.Follow() // while the store gives no answer, no server hears a node
 			p.Logger.WarnContext(ctx, "the controllers can't be claimed; retrying", "error", err)
 		}
 		select {

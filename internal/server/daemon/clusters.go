@@ -37,7 +37,7 @@ func (d *daemon) clusterLogs(
 func withoutListener() error {
 	return &api.Problem{Status: http.StatusConflict,
 		Detail: "this server has no listener for nodes, which the operators of clusters use too",
-		Next:   "start it with --node-listen :8688"}
+		Next:   "start that server again with --node-listen :8688"}
 }
 
 // inviteCluster makes a token with which the operator of a cluster registers. It returns the token with the server's

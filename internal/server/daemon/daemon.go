@@ -259,7 +259,7 @@ func (d *daemon) planeReady() <-chan struct{} {
 // missing returns the reasons why the server isn't ready.
 func (d *daemon) missing() []string {
 	if why := d.pause.why(); why != "" {
-		return []string{"paused: " + why + "; next: tend resume"}
+		return []string{"paused: " + why + "; tend resume ends it"}
 	}
 	var out []string
 	for _, why := range []string{d.quorum(), d.stalled(), d.full()} {

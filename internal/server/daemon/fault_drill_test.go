@@ -7,6 +7,7 @@ import (
 	"net"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,6 +34,7 @@ type drill struct {
 
 	lives  []*fault.Points // of the servers to come; later ones have none
 	faults *fault.Points   // of the server that runs
+	ahead  atomic.Int64    // by which the servers' clock is
 	stop   func()          // stops it and waits for its end
 	deaths int
 }
@@ -91,6 +93,7 @@ func (d *drill) start() {
 			Options: host.Options{
 				Root: d.m.root, Node: "n1", Runtime: "hollow", AroundRuntime: faults.Runtime, Logger: logger,
 				Heartbeat: 20 * time.Millisecond, Resync: resync(),
+				Now: func() time.Time { return time.Now().Add(time.Duration(d.ahead.Load())) },
 				Engine: func(cluster, node string) (runtime.Runtime, error) {
 					return d.m.engine.Client(cluster, node), nil
 				},

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -37,15 +38,18 @@ func TestEveryFailpoint(t *testing.T) {
 	everyFailpoint(t, story{live: (*drill).live, points: 30})
 }
 
-// story is a scenario, with the least number of points that it passes. nodes has the server listen for nodes.
+// story is a scenario, with the least number of points that it passes. nodes has the server listen for nodes. With
+// only, servers die at points whose names begin so; other stories pass the others.
 type story struct {
 	live   func(*drill)
 	points int
 	nodes  bool
+	only   string
 }
 
 func everyFailpoint(t *testing.T, s story) {
 	passed, want := rehearse(t, s)
+	maps.DeleteFunc(passed, func(name string, _ int) bool { return !strings.HasPrefix(name, s.only) })
 	if len(passed) < s.points {
 		t.Errorf("the scenario passes %d points, want at least %d: %v", len(passed), s.points, passed)
 	}
@@ -126,6 +130,10 @@ func sample(hits int) []int {
 	return slices.Compact(picked)
 }
 
+// placedLater are the points of the scheduler, which not every run passes: a step places the tasks that it creates,
+// unless another one has just placed by the same state.
+const placedLater = "store.schedule."
+
 func dieAt(t *testing.T, s story, deaths []crash, want []string) {
 	var lives []*fault.Points
 	for _, at := range deaths {
@@ -136,7 +144,8 @@ func dieAt(t *testing.T, s story, deaths []crash, want []string) {
 	s.live(d)
 	d.settled(want)
 	t.Logf("%d deaths, %s", d.deaths, time.Since(began).Round(time.Millisecond))
-	if deaths[0].hit == 1 && d.deaths == 0 {
+	sure := deaths[0].hit == 1 && !strings.HasPrefix(deaths[0].point, placedLater)
+	if sure && d.deaths == 0 {
 		t.Error("the server did not die")
 	}
 }

@@ -12,6 +12,10 @@ import (
 // while it waits.
 func TestADryRunSaysWhatNoNodeTakes(t *testing.T) {
 	r := newMachine(t).start(nil).ready()
+	r.until("the node has reported how large it is", func() bool {
+		nodes, err := r.client.Nodes(t.Context())
+		return err == nil && len(nodes.Items) == 1 && nodes.Items[0].MemoryBytes > 0
+	})
 	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet, api.KindJob} {
 		for memory, want := range map[string]string{
 			"1000Ti": "no node has 1000Ti of memory; n1 has 8Gi: lower resources.limits.memory to what a node has",

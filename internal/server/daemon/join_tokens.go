@@ -27,13 +27,13 @@ func (d *daemon) joinToken(
 ) (api.JoinToken, error) {
 	if d.nodeListener == nil {
 		return api.JoinToken{}, &api.Problem{Status: http.StatusConflict, Detail: "this server has no listener for nodes",
-			Next: "start it with --node-listen :8688"}
+			Next: "start that server again with --node-listen :8688; containers keep running meanwhile"}
 	}
 	server := asked.Role == api.JoinAsServer
 	if server && !d.several() {
 		return api.JoinToken{}, &api.Problem{Status: http.StatusConflict,
 			Detail: "this server's store has no listener for other servers",
-			Next:   "start it again with --peer-listen HOST:PORT; what runs goes on meanwhile"}
+			Next:   "start that server again with --peer-listen HOST:PORT; containers keep running meanwhile"}
 	}
 	issuer := d.nodeListener.desk.Authority.Fingerprint()
 	token, secret := join.NewToken(asked.Role, issuer)

@@ -82,7 +82,7 @@ func (d *daemon) ownName() string {
 func echo(address string, who *join.Server) (stop func(), err error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen for other servers: %w: choose another --peer-listen", portowner.Named(err))
+		return nil, portowner.Refused(address, "--peer-listen", err)
 	}
 	who.Echo = rand.Text()
 	recovery.Go(func() {

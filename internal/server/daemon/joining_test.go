@@ -48,7 +48,7 @@ func TestAJoinThatFailsLeavesNothing(t *testing.T) {
 			func(o *Options) { o.PeerAddress = strings.TrimPrefix(token.Address, "https://") }},
 		{"its address is taken on its machine", "choose another --peer-listen",
 			func(o *Options) { o.PeerListen = taken.Addr().String() }},
-		{"a listener of its own is taken, which shows after its store has caught up", "address already in use",
+		{"a listener of its own is taken, which shows after its store has caught up", "choose another --http",
 			func(o *Options) { o.HTTP = taken.Addr().String() }},
 		{"its token is invalid", "or was revoked", func(o *Options) { o.Token = token.Token[:len(token.Token)-4] + "AAAA" }},
 	} {

@@ -101,7 +101,7 @@ func (d *daemon) memberOn(conn *tls.Conn) (node string, left func(), err error) 
 	if !d.read(context.Background()) {
 		err = errors.New(errNotRead.Detail)
 	} else if _, err = d.member(state); err == nil && !d.nodeListener.desk.Authority.Takes(&state) {
-		err = errors.New("the certificate is of an authority that is no longer taken")
+		err = fmt.Errorf("the certificate of node %s is from before the cluster's authority was replaced", m.Node)
 	}
 	if err != nil {
 		left()

@@ -22,6 +22,7 @@ import (
 	"tend.dev/tend/internal/node/peer"
 	"tend.dev/tend/internal/platform/connlimit"
 	"tend.dev/tend/internal/platform/portowner"
+	"tend.dev/tend/internal/platform/routemux"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/records"
 	"tend.dev/tend/internal/store/secret"
@@ -32,6 +33,8 @@ type nodeListener struct {
 	listener net.Listener
 	server   *http.Server
 	desk     join.Desk
+	// patterns are those of all requests that it answers.
+	patterns []string
 }
 
 // The limits of a node's requests. Streams last as long as they are used.
@@ -54,7 +57,7 @@ func (d *daemon) openGate(ctx context.Context) error {
 	}
 	if listener == nil {
 		if listener, err = net.Listen("tcp", d.NodeListen); err != nil {
-			return fmt.Errorf("listen for nodes: %w: choose another --node-listen", portowner.Named(err))
+			return portowner.Refused(d.NodeListen, "--node-listen", err)
 		}
 		d.onStop(func() error { _ = listener.Close(); return nil })
 	}
@@ -64,7 +67,7 @@ func (d *daemon) openGate(ctx context.Context) error {
 	if d.several() {
 		l.desk.Admit = d.admit
 	}
-	mux := http.NewServeMux()
+	mux := routemux.New()
 	l.desk.Register(mux)
 	mux.Handle(remote.Prefix, remote.NewHandler(remote.HandlerOptions{
 		Service: d.nodes, Node: d.memberOf, Callbacks: d.server.Callbacks(), Paused: d.pause.why, Logger: d.Logger,
@@ -74,12 +77,13 @@ func (d *daemon) openGate(ctx context.Context) error {
 	mux.Handle(pull.Prefix, d.clusters)
 	mux.Handle(peer.FilesPath, peer.Files(d.files.open))
 	mux.Handle("GET "+peer.RevisionPath, peer.Revision(d.view.Revision))
+	l.patterns = mux.Patterns()
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
 	l.server = &http.Server{
 		Handler: l.desk.Guard(d.whenRead(mux)), Protocols: protocols,
 		HTTP2: &http.HTTP2Config{
-			MaxDecoderHeaderTableSize: session.HeaderTable, MaxEncoderHeaderTableSize: session.HeaderTable,
+			MaxDecoderHeaderTableSize: boundary.HeaderTable, MaxEncoderHeaderTableSize: boundary.HeaderTable,
 			MaxConcurrentStreams: boundary.Streams, MaxReceiveBufferPerConnection: unreadBody,
 			MaxReceiveBufferPerStream: unreadBody,
 		},

@@ -37,7 +37,7 @@ func (d *daemon) listenRemote(context.Context) error {
 	}
 	listener, err := net.Listen("tcp", d.Listen)
 	if err != nil {
-		return fmt.Errorf("listen for people: %w: choose another --listen", portowner.Named(err))
+		return portowner.Refused(d.Listen, "--listen", err)
 	}
 	d.onStop(func() error { _ = listener.Close(); return nil }) // closed already if the server ran
 	d.remote.url = "https://" + reachable(listener.Addr().String(), d.peerHost)

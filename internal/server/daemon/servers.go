@@ -158,26 +158,29 @@ func (d *daemon) removeServer(ctx context.Context, name string) error {
 			Next:   "to replace it, join another server first (tend nodes add --server)"}
 	}
 	if d.etcd == nil {
-		return &api.Problem{Status: http.StatusConflict,
-			Detail: "the store is an external etcd, which knows no servers: one that is stopped is in no list any more",
-			Next:   "stop tend server on that machine; for its node: tend drain, then tend nodes remove"}
+		_, refused := membership.Decide(membership.Remove, membership.External, membership.Subject{Server: name})
+		return ofRefusal(refused)
 	}
 	members := d.etcd.Members()
 	i := slices.IndexFunc(members, func(m etcd.Member) bool { return name == nameOf(m) || name == m.URL && m.Name == "" })
-	state := membership.Absent
+	command, state := membership.Remove, membership.Absent
 	if i >= 0 {
 		state = membership.StateOf(serversOf(members), nameOr(members[i]))
+		if nameOr(members[i]) == d.Name { // its store would end before it has recorded that
+			command = membership.RemoveAtItself
+		}
 	}
-	if _, refused := membership.Decide(membership.Remove, state, membership.Subject{Server: name}); refused != nil {
+	effect, refused := membership.Decide(command, state, membership.Subject{Server: name})
+	if refused != nil {
 		if state == membership.Absent {
 			return &api.Problem{Status: http.StatusNotFound,
 				Detail: refused.Why + serverMeant(name, members), Next: refused.Next}
 		}
 		return ofRefusal(refused)
 	}
-	if nameOr(members[i]) == d.Name { // its store ends before it has recorded that
-		return &api.Problem{Status: http.StatusConflict, Detail: name + " is this server itself",
-			Next: "at another server: tend servers remove " + name}
+	if effect != membership.Leaves {
+		return refusedServer(name+" has no vote yet, and can't take itself out",
+			"at another server: tend servers remove "+name)
 	}
 	err := d.takeOut(ctx, members[i])
 	switch {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,7 +28,8 @@ func (w *membersWorld) agent(ctx context.Context) chan error {
 	m, done := w.machines[w.about], make(chan error, 1)
 	go func() {
 		done <- member.Run(ctx, member.Options{Server: token.Address, Token: token.Token, Options: host.Options{
-			Root: m.root, Node: "node-" + w.about, Runtime: "hollow", Logger: w.a.Logger,
+			Root: m.root, Node: "node-" + w.about, Runtime: "hollow",
+			Logger: slog.New(slog.NewTextHandler(logWriter(w.parent), nil)),
 			Engine: func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil },
 		}})
 	}()
@@ -93,7 +95,7 @@ func (w *membersWorld) judge(effect membership.Effect, before []string) {
 			w.t.Errorf("the members were %v and are %v", before, after)
 		}
 	case membership.Joins:
-		if w.state() != membership.Added || len(after) != 2 {
+		if w.state() != membership.Added || len(after) != w.others()+1 {
 			w.t.Errorf("the members are %v", after)
 		}
 	case membership.Founds:
@@ -105,7 +107,7 @@ func (w *membersWorld) judge(effect membership.Effect, before []string) {
 			servers.Items[0].Vote != api.VotesAsServer {
 			w.t.Errorf("%+v, %v", servers, err)
 		}
-	case membership.GoesOn, membership.Votes:
+	case membership.GoesOn, membership.Votes, membership.Replaced:
 		if state := w.state(); state != membership.Voting && state != membership.Only {
 			w.t.Errorf("it is %s", state)
 		}
@@ -117,9 +119,11 @@ func (w *membersWorld) judge(effect membership.Effect, before []string) {
 				})
 		})
 	case membership.Leaves:
-		if w.state() != membership.Absent || len(after) != 1 {
+		if w.state() != membership.Absent || len(after) != w.others() {
 			w.t.Errorf("the members are %v", after)
 		}
+	case membership.Alone:
+		w.judgeAlone(before, after)
 	}
 }
 
@@ -154,5 +158,5 @@ func (w *membersWorld) away() {
 		_ = w.running["b"].stop()
 	}
 	_, _ = w.running["a"].client.RemoveNode(w.t.Context(), "node-b", client.RemoveOptions{Force: true})
-	w.running["a"].until("b is away", func() bool { return len(w.members()) == 1 })
+	w.running["a"].until("b is away", func() bool { return len(w.members()) == w.others() })
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"tend.dev/tend/api"
@@ -18,6 +19,9 @@ import (
 type membersWorld struct {
 	*several
 	a *daemon
+	// daemons are the last starts of all, by their servers' names.
+	mu      sync.Mutex
+	daemons map[string]*daemon
 	// parent is the test; several has the cell's.
 	parent *testing.T
 	// about is the server that commands concern: a, or b on a machine of its own, which is another one each time.
@@ -76,6 +80,7 @@ func (w *membersWorld) begin(edit func(*Options)) *running {
 func (w *membersWorld) spawn(edit func(*Options)) *running {
 	w.running[w.about] = w.machines[w.about].startWith(func(o *Options) {
 		o.Store, o.Name, o.Node, o.NodeListen, o.MinFree = nil, w.about, "node-"+w.about, "127.0.0.1:0", -1
+		o.opened = w.opened
 		edit(o)
 	})
 	return w.running[w.about]
@@ -134,9 +139,64 @@ func (w *membersWorld) joinsWith(token api.JoinToken, edit func(*Options)) error
 	}))
 }
 
+// opened notes a server that has started.
+func (w *membersWorld) opened(d *daemon) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.daemons == nil {
+		w.daemons = map[string]*daemon{}
+	}
+	w.daemons[d.Name] = d
+	if d.Name == "a" {
+		w.a = d
+	}
+}
+
+// others returns the number of servers beside b.
+func (w *membersWorld) others() int {
+	if w.running["c"] != nil {
+		return 2
+	}
+	return 1
+}
+
+// third starts a third server, so that the other two can do without b.
+func (w *membersWorld) third() {
+	w.t.Helper()
+	if w.running["c"] != nil {
+		return
+	}
+	token := w.serverToken()
+	w.machines["c"] = newMachine(w.parent)
+	w.startWith("c", func(o *Options) {
+		o.PeerListen, o.Join, o.Token, o.opened = loopback(), token.Address, token.Token, w.opened
+	})
+}
+
+// leads restarts the other servers until the controllers run on b.
+func (w *membersWorld) leads() {
+	w.t.Helper()
+	for leader := ""; leader != "b"; {
+		w.running["a"].untilWithin(patience, "one leads", func() bool {
+			leader = w.leader("a")
+			return leader != ""
+		})
+		if leader == "b" {
+			return
+		}
+		if err := w.running[leader].stop(); err != nil {
+			w.t.Fatal(err)
+		}
+		w.boot(leader, func(o *Options) { o.opened = w.opened })
+		if err := w.settled(w.running[leader]); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
 func newMembersWorld(t *testing.T) *membersWorld {
 	w := &membersWorld{several: newSeveral(t, "a", "b"), parent: t, about: "b"}
-	w.startWith("a", func(o *Options) { o.PeerListen, o.opened = loopback(), func(d *daemon) { w.a = d } })
+	w.startWith("a", func(o *Options) { o.PeerListen, o.opened = loopback(), w.opened })
 	return w
 }
 

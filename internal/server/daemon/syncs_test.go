@@ -111,7 +111,7 @@ func TestARepositoryIsKeptApplied(t *testing.T) {
 	r.personSets(t)
 	repo.push("api.hcl", deploymentText("api", "api:1"))
 	conflict := r.wantSynced("shop", "a person owns the image", api.ReasonFieldOwned, "web.hcl:2:", "image",
-		"Next: leave the field out")
+		"Next: leave image out of the source")
 	if conflict.Revision != last.Revision {
 		t.Errorf("%+v", conflict)
 	}

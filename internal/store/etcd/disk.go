@@ -34,8 +34,9 @@ func (d disk) keep(least, writing int64) error {
 	if err != nil || free-writing >= least {
 		return nil //nolint:nilerr // a disk that can't be asked is not known to be full
 	}
-	return fmt.Errorf("%w: the disk of %s has %d MiB free, %d MiB must stay free: free some, writes go on by themselves then%s",
-		store.ErrNoSpace, d.opts.DataDir, free>>20, least>>20, d.firstAid())
+	return &store.SpaceError{Cause: store.ErrNoSpace, Text: fmt.Sprintf(
+		"server %s takes no writes: %s has %d MiB free, %d MiB must stay free%s",
+		d.opts.Name, d.opts.DataDir, free>>20, least>>20, d.firstAid())}
 }
 
 // firstAid returns the advice to remove the ballast, if there is one.
@@ -52,7 +53,7 @@ func (d disk) cure(err error) string {
 	if !strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
 		return ""
 	}
-	return fmt.Sprintf("\n  the disk of %s is full: free some%s and start again; nothing is lost, and what runs goes on",
+	return fmt.Sprintf("\n  the disk of %s is full: free space there%s, and start again; nothing is lost, and containers keep running",
 		d.opts.DataDir, d.firstAid())
 }
 

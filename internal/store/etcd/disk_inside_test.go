@@ -16,7 +16,7 @@ func TestAStoreThatFindsNoSpaceNamesItsCure(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := d.cure(errors.New("etcd gave up: failed to commit tx: write db: " + syscall.ENOSPC.Error()))
-	for _, want := range []string{d.opts.DataDir + " is full", "rm " + d.ballast(), "start again", "what runs goes on"} {
+	for _, want := range []string{d.opts.DataDir + " is full", "rm " + d.ballast(), "start again", "containers keep running"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q lacks %q", said, want)
 		}

@@ -54,10 +54,11 @@ func (s *Store) makeRoom(txn store.Txn, alarmed bool) error {
 	return s.full()
 }
 
-// full returns ErrNoSpace with the next step for a database that has no room left.
+// full returns ErrFull for a database that has no room left.
 func (s *Store) full() error {
-	return fmt.Errorf("%w: the database takes %d MiB of its quota of %d MiB without any history: delete objects that are no longer needed (tend delete), writes go on within %s then",
-		store.ErrNoSpace, s.SizeBytes()>>20, s.opts.Quota>>20, packEvery)
+	return &store.SpaceError{Cause: store.ErrFull, Text: fmt.Sprintf(
+		"server %s takes no writes: its database takes %d MiB of its quota of %d MiB, although it was packed just now",
+		s.opts.Name, s.SizeBytes()>>20, s.opts.Quota>>20)}
 }
 
 // packAndLog requires packing.mu.

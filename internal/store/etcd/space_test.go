@@ -52,9 +52,9 @@ func TestRecordsBeyondTheQuotaAreRefused(t *testing.T) {
 	p := &packings{Handler: slog.DiscardHandler}
 	s := open(t, etcd.Options{Quota: 8 * mib, Logger: slog.New(p)})
 	n, err := fill(t, s)
-	if !errors.Is(err, store.ErrNoSpace) || n < 5 || !strings.Contains(err.Error(), "of its quota of 8 MiB") ||
-		!strings.Contains(err.Error(), "delete") {
-		t.Fatalf("after %d records: %v; want ErrNoSpace, the quota and what to do", n, err)
+	if !errors.Is(err, store.ErrNoSpace) || !errors.Is(err, store.ErrFull) || n < 5 ||
+		!strings.Contains(err.Error(), "of its quota of 8 MiB") {
+		t.Fatalf("after %d records: %v; want ErrFull and the quota", n, err)
 	}
 	before := p.n.Load()
 	for i := range 50 {

@@ -10,7 +10,8 @@ import (
 func Request(object api.Object, spec api.WorkloadSpec) api.ImageRequest {
 	asked := api.ImageRequest{
 		Owner: object.Ref(), OwnerUID: object.Metadata.UID, Nonce: object.Metadata.Stamps[api.StampPull],
-		Runtime: string(fit.Of(spec, fit.Facts{Confined: object.Confined()}).Within(spec.Placement).Kind()),
+		Confined: object.Confined(),
+		Runtime:  string(fit.Of(spec, fit.Facts{Confined: object.Confined()}).Within(spec.Placement).Kind()),
 	}
 	asked.Image, asked.Build = object.WantedImage(spec.Container)
 	return asked

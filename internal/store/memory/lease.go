@@ -43,7 +43,7 @@ func (s *Store) KeepAlive(ctx context.Context, id store.LeaseID) error {
 	defer s.mu.Unlock()
 	l, ok := s.leases[id]
 	if !ok {
-		return fmt.Errorf("keep lease %x alive: %w", id, store.ErrLeaseNotFound)
+		return fmt.Errorf("renew lease %x: %w", id, store.ErrLeaseNotFound)
 	}
 	l.ends = time.Now().Add(l.ttl)
 	l.timer.Reset(l.ttl)

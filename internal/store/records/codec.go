@@ -56,6 +56,7 @@ var codecs = []struct {
 	{ActualClusterPrefix, decodeAs[api.ClusterContact]},
 	{SinksPrefix, decodeAs[api.SinkProgress]},
 	{SlotsPrefix, decodeText},
+	{ConfinedPrefix, decodeText},
 	{HomesPrefix, decodeText},
 	{PlacingKey, decodeText},
 	{ClusterKey, decodeCluster}, // last, since other prefixes begin with it

@@ -6,7 +6,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// The prefixes of the store, each with its one writer.
+// The prefixes of the store, each with its writer in normal operation. Besides it, the API deletes or completes the
+// records of a node that a person declares down or removes, and of an object that is deleted.
 const (
 	DesiredPrefix       = "/desired/"        // manifests with metadata: the API
 	StatusPrefix        = "/status/"         // statuses: the kind's controller
@@ -32,7 +33,9 @@ const (
 	AlivePrefix      = "/alive/"  // heartbeats, bound to a lease: the server that hears the node
 	// which nodes are lost, and their last reports: the controller of flapping nodes
 	NodeStatesPrefix = "/nodes/"
-	ConfigPrefix     = "/config/"     // buckets, encrypted: the API
+	ConfigPrefix     = "/config/" // buckets, encrypted: the API
+	// values of buckets that no admin set last: the API, with the value
+	ConfinedPrefix   = "/confined/"
 	RunsPrefix       = "/runs/"       // runs: created by their trigger, then written by their owner's controller
 	DeliveriesPrefix = "/deliveries/" // webhook calls: created with their data, then the delivery controller
 	LabsPrefix       = "/labs/"       // requests of people about labs, more time or their end: the API
@@ -251,6 +254,9 @@ func ConfigAppsPrefix(scope string) string { return ConfigPrefix + "apps/" + sco
 
 // ConfigAppPrefix returns the prefix of the bucket of one app of a scope.
 func ConfigAppPrefix(scope, name string) string { return ConfigAppsPrefix(scope) + name + "/" }
+
+// ConfinedKey returns the key that marks a config value as one that no admin set last. key is the value's.
+func ConfinedKey(key string) string { return ConfinedPrefix + strings.TrimPrefix(key, "/") }
 
 // ParseConfig parses the bucket from the key of a config value: a scope's, or with a name one app's.
 func ParseConfig(key string) (scope, name string, ok bool) {

@@ -77,6 +77,12 @@ func TestEveryCheckBites(t *testing.T) {
 				"api/a.go": "package api\ntype a struct { B int `json:\"the task\"` }\nfunc f() { log.Info(\"task ended\") }\nvar c = \"two Slots left\"",
 				"api/b.go": "package api\nvar a, b = \"slot\", \"snapshots of pods\"", "internal/a.go": "package a\nvar a = \"a task ends\"",
 			}, "api/a.go:4 says \"Slots\""},
+		"Own question": {"core/suggest asks", ownQuestions,
+			map[string]string{
+				"internal/cli/a.go":          "package cli\nvar a = \"x\" +\n\"; Did you mean \" // did you mean it?",
+				"internal/cli/a_test.go":     "package cli\nvar a = `did you mean`",
+				"internal/core/suggest/a.go": "package suggest\nvar a = `did you mean`",
+			}, "internal/cli/a.go:3 asks what was meant itself"},
 		"Reason": {"reasons are declared in one place", declaredReasonFaults,
 			map[string]string{"api/reasons.go": "package api\nconst ReasonA = \"A\"",
 				"internal/a/a.go": "package a\nconst reasonB = \"Bad\""}, "declares the reason Bad"},

@@ -62,3 +62,22 @@ func logs(call *ast.CallExpr) bool {
 	receiver := strings.ToLower(lastName(selector.X))
 	return strings.HasSuffix(receiver, "log") || strings.HasSuffix(receiver, "logger")
 }
+
+// TestOnePlaceAsks: whether another name was meant is asked by core/suggest alone, wherever a name is typed.
+func TestOnePlaceAsks(t *testing.T) { report(t, ownQuestions(sources(t))) }
+
+func ownQuestions(all []*source) (faults []string) {
+	for _, s := range all {
+		if s.test || s.folder() == "internal/core/suggest" {
+			continue
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			text, ok := n.(*ast.BasicLit)
+			if ok && strings.Contains(strings.ToLower(text.Value), "did you mean") {
+				faults = append(faults, s.at(text)+" asks what was meant itself: use core/suggest")
+			}
+			return true
+		})
+	}
+	return faults
+}

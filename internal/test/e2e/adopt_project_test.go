@@ -299,7 +299,7 @@ func TestAdoptCompose(t *testing.T) {
 	m := newMachine(t).start()
 	s := m.newShop()
 	shown := s.adopt("--dry-run")
-	m.wantSaid(shown, 0, "5 services to take over, in this order", "migrate: has run -> job/"+m.scope+"/migrate",
+	m.wantSaid(shown, 0, "5 services to take over, in this order", "migrate: has run, and runs again in its turn -> job/"+m.scope+"/migrate",
 		"my_worker, web: together, since they write to the same volume",
 		"db: "+s.name("db")+" -> deployment/"+m.scope+"/db", "keeps volume "+m.scope+"_data at /data, network "+m.scope+
 			"_default", "port 127.0.0.1::8080", "image is "+m.scope+"-web, which Compose built", "not taken over: console",

@@ -14,87 +14,12 @@ import (
 	"tend.dev/tend/api"
 )
 
-// cell is one case of a version that is bad: of how many replicas, how they are probed, in which order, and how it
-// fails.
-type cell struct {
-	name          string
-	replicas      int
-	probes, order string
-	fails         string
-}
-
-// The ways to fail, as in the table of docs/use/kinds/deployment.md, and what makes the test server fail so.
-const (
-	exitsAtOnce   = "exits at once"
-	dies          = "dies within monitor"
-	isNeverReady  = "is never ready"
-	readyThenDies = "is ready, then dies within monitor"
-)
-
-var failing = map[string]map[string]string{
-	exitsAtOnce:   {"EXIT_AFTER": "1ms", "EXIT_CODE": "1"},
-	dies:          {"EXIT_AFTER": "1s", "EXIT_CODE": "1"},
-	isNeverReady:  {"READY_AFTER": "1h"},
-	readyThenDies: {"READY_AFTER": "200ms", "EXIT_AFTER": "1200ms", "EXIT_CODE": "1"},
-}
-
-// healthz is the URL at which a container checks itself.
-const healthz = "http://127.0.0.1:8080/healthz"
-
-// badMonitor is several times the life of a program that dies within it: the program begins later than its container,
-// on a busy machine by seconds.
-const (
-	badMonitor  = 5 * time.Second
-	badDeadline = 8 * time.Second
-)
-
-// cells returns the cells of the table. For two replicas it makes no difference which probe finds the fault, and the
-// test of core/rollout has those cells too: here, where each replica costs the engine several containers, only the
-// manifest probes them.
-func cells() (out []cell) {
-	for _, order := range []string{api.OrderStartFirst, api.OrderStopFirst} {
-		for _, probes := range []string{"none", "readiness", "image"} {
-			for _, fails := range []string{exitsAtOnce, dies, isNeverReady, readyThenDies} {
-				if probes == "none" && (fails == isNeverReady || fails == readyThenDies) {
-					continue // without a probe a running pod is ready
-				}
-				for _, replicas := range []int{1, 2} {
-					if replicas > 1 && probes != "readiness" {
-						continue
-					}
-					out = append(out, cell{fmt.Sprintf("c%d", len(out)), replicas, probes, order, fails})
-				}
-			}
-		}
-	}
-	return out
-}
-
-// manifest returns the cell's object in a good or a bad version.
-func (c cell) manifest(m *machine, checked string, bad bool) api.Object {
-	return m.manifest(c.name, replicas(c.replicas), func(s *api.DeploymentSpec) {
-		s.Strategy = &api.Strategy{Order: c.order, Pause: "0s", Monitor: api.Duration(badMonitor.String()), Drain: "0s"}
-		s.StopGracePeriod = "1s"
-		s.NetworkMode = "none" // an engine that stops what it is about to restart may keep its end of a network for good
-		switch c.probes {
-		case "readiness":
-			s.Probes = &api.Probes{Readiness: &api.Probe{Exec: &api.ExecProbe{Command: []string{"/server", "check", healthz}},
-				Period: "5s", Timeout: "5s"}}
-		case "image":
-			s.Image = checked
-		}
-		if bad {
-			s.Env = failing[c.fails]
-			s.Strategy.Deadline = api.Duration(badDeadline.String())
-		}
-	})
-}
-
-// checkedImage makes the test server with a HEALTHCHECK. Each attempt costs the engine a process, so they are rare.
-func (m *machine) checkedImage(command string) string {
+// checkedImage makes the test server with a HEALTHCHECK. Each attempt costs the engine a process, so they are rare
+// unless options say otherwise.
+func (m *machine) checkedImage(command, options string) string {
 	m.Helper()
 	dir, tag := m.TempDir(), "tendtest-"+random()+"/checked:v1"
-	text := fmt.Sprintf("FROM %s\nHEALTHCHECK --interval=5s --timeout=10s --retries=2 CMD %s\n", image("v1"), command)
+	text := fmt.Sprintf("FROM %s\nHEALTHCHECK %s --timeout=10s CMD %s\n", image("v1"), options, command)
 	if err := os.WriteFile(filepath.Join(dir, "Dockerfile"), []byte(text), 0o644); err != nil {
 		m.Fatal(err)
 	}
@@ -103,52 +28,65 @@ func (m *machine) checkedImage(command string) string {
 	return tag
 }
 
+const rarely = "--interval=5s --retries=2"
+
 // TestABadVersionCostsAStep walks every cell of the table, those of an order at once: a good version, then a bad one.
 // What it costs is read from the engine's events alone: which containers of the good version ran when.
 func TestABadVersionCostsAStep(t *testing.T) {
+	all := cells(t)
 	m := newMachine(t).start()
-	checked := m.checkedImage(fmt.Sprintf("[%q, %q, %q]", "/server", "check", healthz))
-	all := cells()
-	second := slices.IndexFunc(all, func(c cell) bool { return c.order != all[0].order })
-	m.costsAStep(checked, all[:second])
-	m.costsAStep(checked, all[second:])
+	check := fmt.Sprintf("[%q, %q, %q]", "/server", "check", healthz)
+	images := checked{m.checkedImage(check, rarely), m.checkedImage(check, "--interval=1s --retries=1")}
+	second := slices.IndexFunc(all, func(c cell) bool { return c.row.order != all[0].row.order })
+	m.costsAStep(images, all[:second])
+	m.costsAStep(images, all[second:])
 }
 
-func (m *machine) costsAStep(checked string, cells []cell) {
-	apply := func(bad bool) {
-		request := api.ApplyRequest{}
-		for _, c := range cells {
-			request.Objects = append(request.Objects, c.manifest(m, checked, bad))
-		}
-		if _, err := m.client.Apply(m.Context(), request); err != nil {
-			m.Fatal(err)
+// TestABadVersionCostsASetAStep walks the rows of the table that a statefulset has: it replaces ordinals one by one.
+func TestABadVersionCostsASetAStep(t *testing.T) {
+	var all []cell
+	for _, r := range costTable(t) {
+		if r.order == api.OrderStopFirst && (everyCell || r.fails == dies || r.fails == isNeverReady) {
+			all = append(all, cell{name: fmt.Sprintf("s%d", len(all)), row: r, replicas: 3, parallel: 1, probes: "readiness"})
 		}
 	}
-	apply(false)
+	newSets(t).costsAStep(checked{}, all)
+}
+
+func (m *machine) costsAStep(images checked, cells []cell) {
+	m.applyCells(images, cells, false)
 	for _, c := range cells {
 		m.converged(c.name, 0)
 	}
 	h := m.follow()
 	began := time.Now()
-	apply(true)
+	m.applyCells(images, cells, true)
 	for _, c := range cells {
 		m.until(fmt.Sprintf("%+v has failed", c), func() bool { return c.over(h) })
 	}
 	h.caughtUp()
 	for _, c := range cells {
 		lost, down := c.cost(h, began)
-		want := 0
-		if c.order == api.OrderStopFirst {
-			want = 1
-		}
-		m.Logf("%-11s %-9s %d replicas, %-34s %d lost, down for %s", c.order, c.probes, c.replicas, c.fails, lost,
-			down.Round(100*time.Millisecond))
+		want := map[string]int{"0": 0, "max_parallel": min(c.parallel, c.replicas)}[c.row.lost]
+		m.Logf("%s, %d at once: %d lost, down for %s", c, c.parallel, lost, down.Round(100*time.Millisecond))
 		if lost != want {
-			m.Errorf("%+v: %d pods of the good version were lost at once, want %d", c, lost, want)
+			m.Errorf("%s: %d pods of the good version were lost at once, the table says %d", c, lost, want)
 		}
-		if want == 0 && down > 0 {
-			m.Errorf("%+v: it was down for %s", c, down)
+		if lasts := c.row.down != "0 s" && c.replicas == 1; lasts != (down > 0) {
+			m.Errorf("%s: it was down for %s, the table says %s", c, down, c.row.down)
 		}
+	}
+}
+
+// applyCells applies a good or a bad version of every cell.
+func (m *machine) applyCells(images checked, cells []cell, bad bool) {
+	m.Helper()
+	request := api.ApplyRequest{}
+	for _, c := range cells {
+		request.Objects = append(request.Objects, c.manifest(m, images, bad))
+	}
+	if _, err := m.client.Apply(m.Context(), request); err != nil {
+		m.Fatal(err)
 	}
 }
 
@@ -168,10 +106,10 @@ func (c cell) over(h *history) bool {
 			back = true
 		}
 	}
-	if c.order == api.OrderStopFirst {
+	if c.row.order == api.OrderStopFirst {
 		return back
 	}
-	return ends >= 3 || !started.IsZero() && time.Since(started) > badDeadline+badMonitor
+	return ends >= 3 || !started.IsZero() && time.Since(started) > badDeadline+c.monitor()
 }
 
 // cost returns the most containers of the good version that were gone at once, and for how long all of them were.
@@ -220,7 +158,7 @@ func TestTheImagesHealthcheckHoldsARollout(t *testing.T) {
 	m := newMachine(t).start()
 	m.deploy(m.manifest("app"))
 	before := m.containers("app")
-	sick := m.checkedImage(`["/server", "check", "http://127.0.0.1:8080/nothing-here"]`)
+	sick := m.checkedImage(`["/server", "check", "http://127.0.0.1:8080/nothing-here"]`, rarely)
 	late := "5m" // until the check has answered, however long the container takes
 	bad := func(s *api.DeploymentSpec) { s.Image, s.Strategy.Deadline = sick, api.Duration(late) }
 	if _, err := m.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{m.manifest("app", bad)}}); err != nil {
@@ -232,7 +170,8 @@ func TestTheImagesHealthcheckHoldsARollout(t *testing.T) {
 	})
 	late = "4s"
 	file := m.file("sick.json", string(mustJSON(t, m.manifest("app", bad))))
-	m.wantSaid(m.tend("apply", "-f", file), 2, "readiness (image): exit code 1: 404 404 page not found",
+	m.wantSaid(m.tend("apply", "-f", file), 2, "readiness (image): ",
+		" ended with exit code 1: 404 404 page not found",
 		"not ready within 4s")
 	if now := m.containers("app"); len(now) != 2 || !slices.Contains(now, before[0]) {
 		t.Errorf("the containers are %v, %v served before", now, before)
@@ -291,5 +230,5 @@ func TestWhatKeepsDyingIsNeverWell(t *testing.T) {
 		return ends() >= 7
 	})
 	file := m.file("dies.json", string(mustJSON(t, object)))
-	m.wantSaid(m.tend("apply", "-f", file), 2, "exits again and again", "exit code 7")
+	m.wantSaid(m.tend("apply", "-f", file), 2, "the program keeps exiting", "exit code 7")
 }

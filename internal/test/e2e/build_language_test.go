@@ -171,7 +171,7 @@ func TestBuildOfALanguage(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, ".python-version"), []byte("3.99\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	m.wantSaid(m.tend("apply", "-f", folder), 1, "python:3.99-slim", "push the image")
+	m.wantSaid(m.tend("apply", "-f", folder), 1, "python:3.99-slim", "push it")
 	m.degraded("app", "ImageNotFound")
 	if after := m.containers("app"); len(after) != 1 || after[0] != before[0] {
 		t.Errorf("containers %v, were %v", after, before)

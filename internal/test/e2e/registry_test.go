@@ -40,7 +40,7 @@ func TestRegistry(t *testing.T) {
 }`)
 	}
 	m.wantSaid(m.tend("apply", "-f", registry(wrong)), 0, "registry/shop created")
-	m.degraded("app", "Unauthorized", "check the registry applied for "+host)
+	m.degraded("app", "Unauthorized", "correct the registry applied for "+host)
 	m.wantSaid(m.tend("apply", "-f", registry(wrong)), 0, "registry/shop unchanged")
 	said := m.tend("diff", "-f", registry(right))
 	m.wantSaid(said, 0, "(sealed)")

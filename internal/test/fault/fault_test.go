@@ -175,7 +175,7 @@ func TestTheDeadDoNothing(t *testing.T) {
 		"remove":  func() error { return rt.Remove(ctx, made.ID) },
 		"events":  func() error { _, err := rt.Events(ctx); return err },
 		"resolve": func() error { _, err := rt.Resolve(ctx, "web:1"); return err },
-		"pull":    func() error { _, err := rt.Pull(ctx, "web:1", nil); return err },
+		"pull":    func() error { _, err := rt.Pull(ctx, runtime.PullSpec{Reference: "web:1"}, nil); return err },
 		"logs":    func() error { _, err := rt.Logs(ctx, made.ID, runtime.LogOptions{}); return err },
 		"exec":    func() error { _, err := rt.Exec(ctx, made.ID, runtime.ExecOptions{}); return err },
 		"stats":   func() error { _, err := rt.Stats(ctx, made.ID); return err },

@@ -85,7 +85,7 @@ func TestADiskOfOneServerIsFull(t *testing.T) {
 		full.logs(t, "no space left on device")
 		full.start()
 		c.until(name+" ends again", func() bool { return !full.lives() })
-		full.logs(t, "is full: free some")
+		full.logs(t, "is full: free space there")
 		free()
 		full.start()
 		c.ready(c.names...)

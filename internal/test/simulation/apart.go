@@ -169,6 +169,8 @@ func (w *World) mishap(step int) {
 		return
 	}
 	w.besideMishap(step)
+	w.pauseOfSeveral(step)
+	w.letOutsiderAsk(step)
 	if w.liar != nil {
 		w.liar.lie(step)
 		w.liar.answer(step)

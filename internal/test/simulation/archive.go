@@ -71,6 +71,7 @@ func (a *archive) commit(txn store.Txn, apply func() (int64, error)) (int64, err
 
 func (a *archive) applied(txn store.Txn, revision int64) {
 	a.said.commit(a.w, txn)
+	a.w.knowsNoOutsider(txn)
 	for _, op := range txn.Do { // first the records that tasks refer to
 		switch {
 		case strings.HasPrefix(op.Key, records.ReleasesPrefix):

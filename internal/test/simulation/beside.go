@@ -107,6 +107,7 @@ func (b *standby) start() {
 	for _, m := range w.agents {
 		m.cable.plug(b.number, s.nodes)
 	}
+	paused := w.pausing == b.number
 	go func() {
 		defer close(s.done)
 		s.err = daemon.Run(ctx, daemon.Options{
@@ -114,7 +115,7 @@ func (b *standby) start() {
 				Root: b.root, Node: "beside", Runtime: "hollow", AroundRuntime: s.faults.Runtime,
 				MinFree: -1, Logger: b.logger(), Now: w.now,
 			},
-			Name: serverName(b.number), Shared: true, NoAgent: true, HTTP: "off",
+			Name: serverName(b.number), Shared: true, Paused: paused, NoAgent: true, HTTP: "off",
 			Store:    &severed{link: &link{Store: w.store, w: w, number: b.number, life: s}, reach: &b.reach},
 			Listener: s.listener, Nodes: s.nodes, AroundStore: s.faults.Store,
 		})

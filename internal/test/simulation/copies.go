@@ -51,7 +51,7 @@ const resumeTime = 3 * time.Hour
 // restore replaces the store by the copy. The server must detect that and pause until a person resumes it. As with
 // every restore, operations since the copy are undone.
 func restore(w *World, random *rand.Rand) {
-	if w.shared() || w.copied == nil || time.Since(w.copied.at) < oldEnough || w.away.Load() ||
+	if w.copied == nil || !w.serversHealthy() || time.Since(w.copied.at) < oldEnough || w.away.Load() ||
 		!w.weather.calm() || !w.strain.calm() {
 		return
 	}
@@ -69,6 +69,9 @@ func restore(w *World, random *rand.Rand) {
 	w.unmounted.Store(true) // answers meanwhile concern a store that is lost
 	w.crashIn.Store(0)
 	w.stop()
+	for _, b := range w.standbys() {
+		b.stop(false)
+	}
 	w.paused.Store(false) // of an earlier restore
 	w.people.wait.Wait()
 	_ = w.store.Close()
@@ -80,15 +83,33 @@ func restore(w *World, random *rand.Rand) {
 	w.people.promises.forget()
 	w.unmounted.Store(false)
 	w.start()
+	for _, b := range w.standbys() {
+		b.start()
+	}
 	if older {
 		w.standsStill()
 	}
 	w.resume()
 }
 
+// serversHealthy reports whether nothing is wrong with any of the servers.
+func (w *World) serversHealthy() bool {
+	well := !w.off.Load() && w.reach.well()
+	for _, b := range w.standbys() {
+		well = well && !b.off.Load() && b.reach.well()
+	}
+	return well && (!w.shared() || len(w.standbys()) > 0)
+}
+
 // standsStill: a server that finds an older store refuses every verb until it is resumed.
 func (w *World) standsStill() {
 	w.pass(time.Second)
+	for range w.servers() { // people ask each in turn
+		w.refusesChanges()
+	}
+}
+
+func (w *World) refusesChanges() {
 	change := api.ConfigRequest{Set: map[string]string{"X": w.people.fresh()}}
 	if w.askNow(api.Ref{Kind: "config", Scope: scope}, input{verb: "config"}, w.setting("", change)) {
 		w.fail("config was set, although an older store was put back and not resumed")

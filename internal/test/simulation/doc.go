@@ -20,8 +20,10 @@
 //   - no more pods are made of a deployment than are declared, and what was stopped for good stays stopped;
 //   - a rollback with config brings back the image, command, environment and files that ran before;
 //   - of several servers, only the one that has the controllers writes what they write;
+//   - while the store says that the cluster is paused, none of several servers accepts a change;
 //   - a lab runs at most once, not before its start, and is gone after every end;
 //   - no pod gets a node of which the store says that no server hears it, while others beat;
+//   - a machine that may not join gets a refusal, and leaves no record and no used token;
 //   - verbs are linearizable per object, and what was answered as done is never undone;
 //   - once faults end the world converges in bounded time, and a converged world does nothing.
 //

@@ -52,9 +52,15 @@ func (s *said) commit(w *World, txn store.Txn) {
 			if at, wrong := s.wrong[node]; wrong && at.IsZero() {
 				s.wrong[node] = time.Now()
 			}
+		case !strings.HasPrefix(op.Key, records.ActualTasksPrefix):
 		case txn.Site == "node.down" || txn.Site == "node.remove":
 			decode(op.Value, &status)
-			if s.off[status.Node] = true; !w.machine(status.Node).off.Load() {
+			m := w.machine(status.Node)
+			if m == nil {
+				w.fail("%s stores %s at %s, which is the end of no machine's task", txn.Site, op.Value, op.Key)
+				continue
+			}
+			if s.off[status.Node] = true; !m.off.Load() {
 				s.wrong[status.Node] = time.Time{}
 			}
 		}

@@ -45,7 +45,7 @@ func (p *plain) Resolve(_ context.Context, reference string) (runtime.Image, err
 	return runtime.Image{}, fmt.Errorf("image %s: %w", reference, runtime.ErrNotFound)
 }
 
-func (p *plain) Pull(context.Context, string, func(percent int)) (runtime.Image, error) {
+func (p *plain) Pull(context.Context, runtime.PullSpec, func(percent int)) (runtime.Image, error) {
 	return runtime.Image{}, errNoFolder
 }
 

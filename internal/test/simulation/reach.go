@@ -48,6 +48,13 @@ func (r *reach) heal() {
 	r.takes, r.fatal = 0, 0
 }
 
+// well reports whether calls arrive at once, and none is fatal.
+func (r *reach) well() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.healed == nil && r.takes == 0 && r.fatal == 0
+}
+
 // until returns a channel that is closed when the cut ends; nil if there is no cut.
 func (r *reach) until() chan struct{} {
 	r.mu.Lock()

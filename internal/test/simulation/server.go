@@ -53,7 +53,9 @@ func (w *World) start() {
 		if w.liar != nil {
 			w.liar.cable.plug(0, s.nodes)
 		}
+		w.outsiders.plug(0, s.nodes)
 	}
+	paused := w.pausing == 0
 	go func() {
 		defer close(s.done)
 		s.err = daemon.Run(ctx, daemon.Options{
@@ -65,7 +67,7 @@ func (w *World) start() {
 				},
 				Ask: w.answerProbe, Now: w.now,
 			},
-			Name: name, Shared: w.shared(),
+			Name: name, Shared: w.shared(), Paused: paused,
 			HTTP: "off", Store: w.connect(s), AroundStore: s.faults.Store, Listener: s.listener, NoAgent: nodes != nil, Nodes: nodes,
 		})
 	}()

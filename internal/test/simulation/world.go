@@ -123,8 +123,12 @@ type World struct {
 	beside atomic.Pointer[[]*standby]
 	reach  reach
 	off    atomic.Bool
-	terms  terms
-	labs   *labs
+	// outsiders is the cable of machines that may not join.
+	outsiders *cable
+	// pausing is the number of the server that is being started with --paused.
+	pausing int
+	terms   terms
+	labs    *labs
 
 	mu       sync.Mutex
 	failures []string
@@ -165,7 +169,7 @@ func found(opts Options) (*World, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the root of the world: %w", err)
 	}
-	w := &World{opts: opts, root: root, began: time.Now(), store: memory.New()}
+	w := &World{opts: opts, root: root, began: time.Now(), store: memory.New(), outsiders: newCable(), pausing: nobody}
 	w.weather.random = rand.New(rand.NewPCG(opts.Seed, 1<<32))
 	w.strain.random = rand.New(rand.NewPCG(opts.Seed, 2<<32))
 	w.archive, w.watched, w.labs = newArchive(w), newWatched(w), newLabs(w)

@@ -24,8 +24,8 @@ const (
 	ReadyPlaceholder = "Placeholder"
 	// ReadyReconciling: Flux has not reported on the current spec yet.
 	ReadyReconciling = "Reconciling"
-	// ReadyHelmReleaseFailed: the HelmRelease is not ready, or the API server could not apply it. If something prevents
-	// applying it, the reason is that of Blocked instead.
+	// ReadyHelmReleaseFailed: the HelmRelease is not ready. If something prevents applying it, the reason is that of
+	// Blocked instead.
 	ReadyHelmReleaseFailed = "HelmReleaseFailed"
 	// ReadyDependencyNotReady: an instance of spec.dependsOn is not ready.
 	ReadyDependencyNotReady = "DependencyNotReady"
@@ -83,6 +83,10 @@ const (
 	BlockedMissingConfigMap = "MissingConfigMap"
 	// BlockedForeignObject: an object with a child's name belongs to something else.
 	BlockedForeignObject = "ForeignObject"
+	// BlockedApplyRefused: the API server refuses an object, such as the HelmRelease.
+	BlockedApplyRefused = "ApplyRefused"
+	// BlockedApplyFailed: the API server did not store an object and may later, as with a full quota.
+	BlockedApplyFailed = "ApplyFailed"
 	// BlockedPolicyDenied: the operator may not work on the instance because of its namespace, labels or chart.
 	BlockedPolicyDenied = "PolicyDenied"
 	// BlockedUnblocked: nothing is in the way.

@@ -14,6 +14,8 @@ const (
 	ConditionCancelled = "Cancelled"
 	// ConditionBlocked reports whether the operation waits for something.
 	ConditionBlocked = "Blocked"
+	// ConditionDegraded reports whether what the engine does fails, and is repeated.
+	ConditionDegraded = "Degraded"
 )
 
 // Reasons of Accepted.
@@ -57,7 +59,12 @@ const (
 	SucceededHelmHookJob     = "HelmHookJobSucceeded"
 	SucceededVolSync         = "VolSyncLastSyncSucceeded"
 	SucceededVolumeSnapshot  = "VolumeSnapshotReadyToUse"
+	// SucceededVolSyncFailed is the reason for which a replication has not succeeded lately, and of its Degraded.
+	SucceededVolSyncFailed = "VolSyncLastSyncFailed"
 )
+
+// DegradedRecovered is the reason of Degraded when nothing fails any more.
+const DegradedRecovered = "Recovered"
 
 // Reasons of Failed. The first five are of every engine.
 const (

@@ -9,6 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/compat/plugin"
+	"tend.dev/tend/internal/core/suggest"
 )
 
 // latest is the version that is reinstalled each time.
@@ -37,6 +38,10 @@ func (e *expanding) choose(
 	absent := errors.As(err, &fault) && (fault.Reason == plugin.NotFound || fault.Reason == plugin.Broken)
 	switch {
 	case err != nil && (!absent || asked == (api.PluginSource{})):
+		if next := suggest.ForeignKind(string(macro.Kind)); absent && fault.Reason == plugin.NotFound && next != "" {
+			return nil, result, &plugin.Error{Reason: plugin.NotFound, Next: next,
+				Detail: fmt.Sprintf("there is no kind %q, and no plugin is named so", macro.Kind)}
+		}
 		return nil, result, err
 	case err == nil && !wants(asked, p):
 	case e.opts.DryRun && err != nil:
@@ -55,7 +60,7 @@ func (e *expanding) choose(
 	}
 	if p.Err == nil && !p.Has(plugin.ExpandCommand) {
 		return nil, result, &plugin.Error{Reason: plugin.NoCommand, Plugin: p.Folder(),
-			Detail: "it has no command expand: it offers no macro",
+			Detail: "there is no command expand: it offers no macro",
 			Next:   "`tend plugins list` shows what it offers"}
 	}
 	e.plugins[macro.Kind] = chosen{p, asked}

@@ -133,6 +133,27 @@ func TestPendingConfig(t *testing.T) {
 	}
 }
 
+// TestAKindOfAnotherToolIsNoMissingPlugin: it gets what Tend has instead, unless a plugin has the name.
+func TestAKindOfAnotherToolIsNoMissingPlugin(t *testing.T) {
+	w := newWorld(t, map[string]string{
+		"secret/bin/expand": answers(`[{"kind":"deployment","name":"a","spec":{"image":"a:1"}}]`)})
+	for kind, want := range map[string]string{
+		"daemonset": `mode = "global"`, "service": "ingress", "configmap": "tend config set", "cron": "cronjob",
+		"pod": "deployment", "secret": "", "kv": "tend plugins install",
+	} {
+		_, err := w.apply("{kind: "+kind+", scope: prod, name: x, spec: {}}", verbs.ApplyOptions{})
+		next := ""
+		var fault *plugin.Error
+		if errors.As(err, &fault) {
+			next = fault.Next
+		}
+		if want == "" && err != nil || !strings.Contains(next, want) ||
+			kind != "kv" && strings.Contains(next, "plugins install") {
+			t.Errorf("%s: %v, next %q", kind, err, next)
+		}
+	}
+}
+
 // A macro names the plugin that it needs; a real apply installs it, a dry run never does.
 func TestPluginOfAMacro(t *testing.T) {
 	w := newWorld(t, nil)

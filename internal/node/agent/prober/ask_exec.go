@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"strings"
 	"sync"
 	"time"
 
+	"tend.dev/tend/internal/core/probe"
 	"tend.dev/tend/internal/node/runtime"
 	"tend.dev/tend/internal/platform/recovery"
 )
@@ -46,10 +48,13 @@ func (q *questions) exec(ctx context.Context, a Attempt) error {
 		return nil
 	}
 	if said == "" {
-		return fmt.Errorf("exit code %d", code)
+		return fmt.Errorf("%s ended with exit code %d %s", program(a), code, probe.Silent)
 	}
-	return fmt.Errorf("exit code %d: %s", code, said)
+	return fmt.Errorf("%s ended with exit code %d: %s", program(a), code, said)
 }
+
+// program returns the program of an attempt, without its arguments: they may hold a password.
+func program(a Attempt) string { return path.Base(a.Probe.Exec.Command[0]) }
 
 // kill kills a command that kept running. The attempt counts as failed, whether the kill succeeds or not.
 func (q *questions) kill(ctx context.Context, a Attempt, command runtime.Exec, tail *tail) error {
@@ -58,9 +63,10 @@ func (q *questions) kill(ctx context.Context, a Attempt, command runtime.Exec, t
 	err := runtime.Kill(killing, command)
 	tail.wait()
 	if err != nil {
-		return fmt.Errorf("still running after %s; it was left, for killing it failed: %w", a.Timeout, stripped(err))
+		return fmt.Errorf("%s still ran after %s and goes on, for killing it failed: %w", program(a), a.Timeout,
+			stripped(err))
 	}
-	return fmt.Errorf("still running after %s; it was killed", a.Timeout)
+	return fmt.Errorf("%s still ran after %s and was killed", program(a), a.Timeout)
 }
 
 // stripped keeps only an error's text: that the engine can't be reached for the kill must not keep the attempt from

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"tend.dev/tend/api"
@@ -28,9 +29,26 @@ func connect(ctx context.Context, address string) error {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
-		return timeoutOr(ctx, err)
+		return timeoutOr(ctx, plain(err))
 	}
 	return conn.Close()
+}
+
+// errUnanswered is the error of a connection that the program ended.
+var errUnanswered = errors.New("the program closed the connection without an answer")
+
+// closedIdle is net/http's error, which has no name, if a new connection ends before the request is sent.
+const closedIdle = "server closed idle connection"
+
+// plain returns an error of the network in plain words, without the addresses of both ends.
+func plain(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || strings.Contains(err.Error(), closedIdle) {
+		return errUnanswered
+	}
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return errno
+	}
+	return err
 }
 
 // timeoutOr returns the context's error if it has ended: dialers have their own errors for that.
@@ -78,7 +96,7 @@ func (w *web) get(ctx context.Context, address string, probe api.HTTPGet) error 
 		if err = timeoutOr(ctx, err); errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
-		return fmt.Errorf("GET :%d%s: %w", probe.Port, probe.Path, err)
+		return fmt.Errorf("GET :%d%s: %w", probe.Port, probe.Path, plain(err))
 	}
 	defer response.Body.Close()
 	if response.StatusCode < 200 || response.StatusCode > 399 {

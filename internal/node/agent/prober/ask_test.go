@@ -2,7 +2,6 @@ package prober_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -180,6 +179,30 @@ func TestTCPSocket(t *testing.T) {
 	c.want(t, p, fails("refuses connections"))
 }
 
+// TestAnAnswerThatIsCut: the message names neither Go's errors nor the addresses of both ends.
+func TestAnAnswerThatIsCut(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.Close()
+		}
+	}()
+	port := listener.Addr().(*net.TCPAddr).Port
+	got := ask(t, &container{address: "127.0.0.1"}, api.Probe{HTTPGet: &api.HTTPGet{Path: "/up", Port: port}})
+	want := fmt.Sprintf("GET :%d/up: the program closed the connection without an answer", port)
+	if got.Message != want {
+		t.Errorf("%q, want %q", got.Message, want)
+	}
+}
+
 // TestAsksWhereTheContainerMoved: the address is the current one, even if no event reported it.
 func TestAsksWhereTheContainerMoved(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.2:0")
@@ -234,52 +257,4 @@ func TestWhatSaysNothingIsVoid(t *testing.T) {
 	}
 	(&container{err: &prober.NoAddressError{Mode: "none"}}).want(t, socket,
 		fails("network_mode is none; use an exec probe"))
-}
-
-func TestExec(t *testing.T) {
-	exec := api.Probe{Exec: &api.ExecProbe{Command: []string{"check"}}}
-	for name, tc := range map[string]struct {
-		command command
-		want    probe.Result
-	}{
-		"passes":       {command{prints: "fine"}, passes},
-		"fails":        {command{code: 3}, fails("exit code 3")},
-		"says why":     {command{code: 1, prints: "a\nno database\n"}, fails("exit code 1: no database")},
-		"prints a key": {command{code: 1, prints: "bad password hunter2"}, fails("bad password [redacted]")},
-		"prints a lot": {command{code: 1, prints: strings.Repeat("é", 10_000)},
-			fails("exit code 1: its last line is longer than 8 KiB")},
-		"many lines": {command{code: 1, prints: strings.Repeat("line\n", 10_000) + "last"}, fails("exit code 1: last")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := &container{command: &tc.command}
-			c.want(t, exec, tc.want)
-			if !tc.command.closed {
-				t.Error("the command was not let go of")
-			}
-			if got := ask(t, c, exec); len(got.Message) > 310 {
-				t.Errorf("a message of %d bytes", len(got.Message))
-			}
-		})
-	}
-	(&container{err: &runtime.RejectedError{Reason: "CommandNotFound", Detail: "no such program"}}).want(t, exec,
-		fails("no such program"))
-}
-
-func TestExecThatGoesOnIsKilled(t *testing.T) {
-	exec := api.Probe{Exec: &api.ExecProbe{Command: []string{"check"}}, Timeout: "10ms"}
-	c := &container{command: &command{hangs: true}}
-	c.want(t, exec, fails("still running after 10ms; it was killed"))
-	if !c.command.killed || !c.command.closed {
-		t.Error("it was not killed")
-	}
-	c = &container{command: &command{hangs: true, killErr: errors.New("no such luck")}}
-	c.want(t, exec, fails("it was left, for killing it failed: no such luck"))
-
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	c = &container{command: &command{hangs: true}}
-	got := prober.Asking(c)(ctx, prober.Attempt{Probe: exec, Timeout: time.Hour})
-	if !got.Void || !c.command.killed {
-		t.Errorf("cut: %+v, killed %v", got, c.command.killed)
-	}
 }

@@ -45,14 +45,14 @@ func New(opts Options) *Images {
 type Referred func(ctx context.Context, names []string) (map[string]bool, error)
 
 // Pull pulls an image, and records it if that brought it here.
-func (m *Images) Pull(ctx context.Context, reference string, progress func(percent int)) (runtime.Image, error) {
+func (m *Images) Pull(ctx context.Context, spec runtime.PullSpec, progress func(percent int)) (runtime.Image, error) {
 	before, known := m.stored(ctx)
-	image, err := m.opts.Runtime.Pull(ctx, reference, progress)
+	image, err := m.opts.Runtime.Pull(ctx, spec, progress)
 	if _, had := before[image.ID]; err != nil || !known || had {
 		return image, err
 	}
-	if fault := m.opts.Ledger.Claim(entry{reference, image.ID}.name()); fault != nil {
-		m.opts.Logger.WarnContext(ctx, "a pull was not recorded; its image is kept", "image", reference, "error", fault)
+	if fault := m.opts.Ledger.Claim(entry{spec.Reference, image.ID}.name()); fault != nil {
+		m.opts.Logger.WarnContext(ctx, "a pull was not recorded; its image is kept", "image", spec.Reference, "error", fault)
 	}
 	return image, nil
 }

@@ -22,13 +22,13 @@ type engine struct {
 	short    bool
 }
 
-func (e *engine) Pull(_ context.Context, reference string, _ func(int)) (runtime.Image, error) {
-	id, ok := e.registry[reference]
+func (e *engine) Pull(_ context.Context, spec runtime.PullSpec, _ func(int)) (runtime.Image, error) {
+	id, ok := e.registry[spec.Reference]
 	if !ok {
 		return runtime.Image{}, runtime.ErrNotFound
 	}
-	e.tag(reference, id)
-	return runtime.Image{ID: id, Reference: reference}, nil
+	e.tag(spec.Reference, id)
+	return runtime.Image{ID: id, Reference: spec.Reference}, nil
 }
 
 func (e *engine) tag(reference, id string) {
@@ -98,7 +98,7 @@ func newBench(t *testing.T) *bench {
 func (b *bench) pull(references ...string) {
 	b.Helper()
 	for _, reference := range references {
-		if _, err := b.images.Pull(b.Context(), reference, nil); err != nil {
+		if _, err := b.images.Pull(b.Context(), runtime.PullSpec{Reference: reference}, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -168,7 +168,7 @@ func TestCollectMovedTag(t *testing.T) {
 // TestPullFails: a pull that fails records nothing, and its error is passed on.
 func TestPullFails(t *testing.T) {
 	b := newBench(t)
-	if _, err := b.images.Pull(t.Context(), "r/none:1", nil); !errors.Is(err, runtime.ErrNotFound) {
+	if _, err := b.images.Pull(t.Context(), runtime.PullSpec{Reference: "r/none:1"}, nil); !errors.Is(err, runtime.ErrNotFound) {
 		t.Errorf("error %v", err)
 	}
 	b.collect("there is nothing", day)

@@ -3,7 +3,6 @@ package authority
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -29,12 +28,13 @@ func (o Own) Between(protocol string, judge func(Machine) error) *tls.Config {
 		GetCertificate:       func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return o.Certificate() },
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return o.Certificate() },
 		VerifyConnection: func(state tls.ConnectionState) error {
-			if state.NegotiatedProtocol != protocol {
-				return fmt.Errorf("the other side doesn't speak %s", protocol)
-			}
 			machine, err := o.machine(state)
 			if err != nil {
 				return err
+			}
+			if state.NegotiatedProtocol != protocol {
+				return fmt.Errorf("node %s doesn't speak %s: run the same version of Tend on both nodes", machine.Node,
+					protocol)
 			}
 			return judge(machine)
 		},
@@ -57,7 +57,7 @@ func (o Own) machine(state tls.ConnectionState) (Machine, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(o.Roots()) {
-		return Machine{}, errors.New("the cluster's authority isn't a certificate in PEM")
+		return Machine{}, errDamaged
 	}
 	options := x509.VerifyOptions{Roots: pool, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 	if o.Now != nil {

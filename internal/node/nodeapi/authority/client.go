@@ -12,6 +12,10 @@ import (
 	"tend.dev/tend/internal/platform/pki"
 )
 
+// errDamaged means that the stored roots hold no certificate.
+var errDamaged = errors.New("the certificate of the cluster's authority, as this machine has stored it, is damaged: " +
+	"join again (tend nodes add)")
+
 // NewRequest creates a node's key, and a request for its certificate in DER.
 func NewRequest() (*ecdsa.PrivateKey, []byte, error) {
 	key, err := pki.NewKey()
@@ -32,7 +36,7 @@ func FollowingTLS(
 	roots func() []byte, certificate func() (*tls.Certificate, error), protocol string,
 ) (*tls.Config, error) {
 	if !x509.NewCertPool().AppendCertsFromPEM(roots()) {
-		return nil, errors.New("the cluster's authority isn't a certificate in PEM")
+		return nil, errDamaged
 	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, ServerName: ServerName, NextProtos: []string{protocol},

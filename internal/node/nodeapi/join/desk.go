@@ -10,6 +10,7 @@ import (
 	"tend.dev/tend/internal/core/membership"
 	"tend.dev/tend/internal/node/nodeapi/authority"
 	"tend.dev/tend/internal/node/nodeapi/wire"
+	"tend.dev/tend/internal/platform/routemux"
 )
 
 // The paths at which a Desk answers.
@@ -53,7 +54,7 @@ type answer struct {
 }
 
 // Register adds the desk's paths to a mux.
-func (d Desk) Register(mux *http.ServeMux) {
+func (d Desk) Register(mux *routemux.Mux) {
 	q := newQueue()
 	mux.HandleFunc("POST "+joinPath, answering(q, func(r *http.Request, asked request) (answer, error) {
 		given, err := d.join(r, asked)
@@ -77,9 +78,13 @@ func (d Desk) Guard(next http.Handler) http.Handler {
 			return
 		}
 		w.Header().Set("Connection", "close")
+		who := "this machine"
+		if m, err := authority.MachineOn(*r.TLS); err == nil {
+			who = "node " + m.Node
+		}
 		wire.Fail(w, &api.Problem{Status: http.StatusUnauthorized, Title: "FormerAuthority",
-			Detail: "the certificate is of an authority that is no longer taken",
-			Next:   "connect again with a present certificate, or join again: tend nodes add"})
+			Detail: "the certificate of " + who + " is from before the cluster's authority was replaced",
+			Next:   "restart tend agent there; if that doesn't help: tend nodes add on a server, and join again"})
 	})
 }
 

@@ -25,6 +25,7 @@ import (
 	"tend.dev/tend/internal/core/membership"
 	"tend.dev/tend/internal/node/nodeapi/authority"
 	"tend.dev/tend/internal/node/nodeapi/join"
+	"tend.dev/tend/internal/platform/routemux"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -135,7 +136,7 @@ func (p *place) member(state tls.ConnectionState) (authority.Machine, error) {
 }
 
 func (p *place) serve(t *testing.T) {
-	mux := http.NewServeMux()
+	mux := routemux.New()
 	p.desk.Register(mux)
 	mux.HandleFunc("GET /me", func(w http.ResponseWriter, r *http.Request) {
 		machine, err := authority.MachineOf(*r.TLS)

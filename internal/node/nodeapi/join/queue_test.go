@@ -13,6 +13,7 @@ import (
 	"tend.dev/tend/internal/core/boundary"
 	"tend.dev/tend/internal/node/nodeapi/authority"
 	"tend.dev/tend/internal/node/nodeapi/join"
+	"tend.dev/tend/internal/platform/routemux"
 )
 
 // desk returns the paths of one, without a connection.
@@ -22,7 +23,7 @@ func desk(t *testing.T) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mux := http.NewServeMux()
+	mux := routemux.New()
 	join.Desk{Authority: ca}.Register(mux)
 	return mux
 }

@@ -64,7 +64,7 @@ func (d Desk) joinServer(r *http.Request, asked serverRequest) (Admission, error
 	if d.Admit == nil {
 		return Admission{}, &api.Problem{Title: "NoPeers", Status: http.StatusConflict,
 			Detail: "this server's store has no listener for other servers",
-			Next:   "start it again with --peer-listen HOST:PORT; what runs goes on meanwhile"}
+			Next:   "start that server again with --peer-listen HOST:PORT; containers keep running meanwhile"}
 	}
 	return d.Admit(r.Context(), Applicant{Secret: secret, Name: asked.Name, Version: asked.Version}, asked.Server)
 }

@@ -14,12 +14,18 @@ import (
 func (c *Control) Lease() time.Duration { return c.Options.Lease }
 
 // Alive implements nodeapi.Control: the heartbeat lasts as long as the server says. What a node asks for, by its own
-// flags, would have the server find it lost too early or too late. The key is written once per lease; renewing the
-// lease writes nothing. It is written again after the store has elected another leader, which renewed all leases: so
+// flags, would have the server find it lost too early or too late.
+func (c *Control) Alive(ctx context.Context, _ time.Duration) error {
+	return c.Beat(ctx, func() error { return nil })
+}
+
+// Beat renews the heartbeat. mayWrite is asked before a heartbeat is written that can't be renewed: a node that
+// alternates between servers has each of them write it. The key is written once per lease; renewing the lease writes
+// nothing. It is written again after the store has elected another leader, which renewed all leases: so
 // who sees it end knows whether the node has answered since. So it is after the key said that two beats were missing.
 // The key is written on the condition that it is as it was read: a write that got no answer and came late would bind it
 // to a lease that is no longer renewed.
-func (c *Control) Alive(ctx context.Context, _ time.Duration) error {
+func (c *Control) Beat(ctx context.Context, mayWrite func() error) error {
 	c.heard(c)
 	c.mu.Lock()
 	lease, bound, former, missed := c.lease, c.bound, c.former, c.missed
@@ -34,6 +40,9 @@ func (c *Control) Alive(ctx context.Context, _ time.Duration) error {
 		if !errors.Is(err, store.ErrLeaseNotFound) {
 			return err
 		}
+	}
+	if err := mayWrite(); err != nil {
+		return err
 	}
 	return c.write(ctx, first)
 }

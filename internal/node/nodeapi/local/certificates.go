@@ -38,7 +38,7 @@ func (c *Control) ingressHosts() ([]boundary.Host, error) {
 		if err != nil || object.Value.Metadata.Deleting() {
 			continue
 		}
-		if _, served := takesPolicy(claims, *object.Value, &spec); !served || !spec.Secure() || spec.TLS.Certificate != "" {
+		if _, _, served := takesPolicy(claims, *object.Value, &spec); !served || !spec.Secure() || spec.TLS.Certificate != "" {
 			continue
 		}
 		out = append(out, boundary.Host{Name: strings.ToLower(spec.Host), OnDemand: spec.TLS.OnDemand,

@@ -82,12 +82,12 @@ func TestAHostIsServedForItsScope(t *testing.T) {
 	).Served()
 	var got []string
 	for _, in := range served.Ingresses {
-		got = append(got, fmt.Sprintf("%s/%s secure %v", in.Ref.Scope, in.Ref.Name, in.Spec.Secure()))
+		got = append(got, fmt.Sprintf("%s/%s secure %v guest %v", in.Ref.Scope, in.Ref.Name, in.Spec.Secure(), in.Guest))
 	}
 	for _, policy := range served.Certificates {
 		got = append(got, fmt.Sprintf("%s for %q confined %v", policy.Host, policy.Email, policy.Confined))
 	}
-	want := `bank/ask secure true, bank/web secure true, shop/guest secure true, ask.example for "" confined true, bank.example for "ops@bank.example" confined false`
+	want := `bank/ask secure true guest false, bank/web secure true guest false, shop/guest secure true guest true, ask.example for "" confined true, bank.example for "ops@bank.example" confined false`
 	if strings.Join(got, ", ") != want {
 		t.Errorf("served are\n%s, want\n%s", strings.Join(got, ", "), want)
 	}

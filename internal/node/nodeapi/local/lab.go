@@ -41,8 +41,8 @@ func labRoutes(snap records.Snapshot, claims hosts.Table) (out []node.Ingress) {
 		if object.Metadata.Deleting() || !status.Exists() || status.Value.Phase != api.LabRunning {
 			continue
 		}
-		if _, served := takesPolicy(claims, *object, &route); served {
-			out = append(out, node.Ingress{Ref: object.Ref(), Spec: route})
+		if _, guest, served := takesPolicy(claims, *object, &route); served {
+			out = append(out, node.Ingress{Ref: object.Ref(), Spec: route, Guest: guest})
 		}
 	}
 	return out

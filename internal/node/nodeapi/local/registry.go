@@ -23,6 +23,9 @@ func (c *Control) Registry(_ context.Context, host string) (node.Registry, bool,
 		if spec.Helper != "" {
 			return node.Registry{Helper: spec.Helper}, true, nil
 		}
+		if spec.Secret() == "" {
+			return node.Registry{}, true, nil // it needs no login
+		}
 		token, err := records.OpenToken(spec.Secret(), c.Keys.Decrypt)
 		if err != nil {
 			return node.Registry{}, false, fmt.Errorf("%s: %w", object.Value.Ref(), err)

@@ -55,11 +55,11 @@ func (c *Control) table(snap records.Snapshot) (out node.Table) {
 		if err != nil || object.Value.Metadata.Deleting() {
 			continue // its controller says why it isn't served
 		}
-		by, served := takesPolicy(claims, *object.Value, &spec)
+		by, guest, served := takesPolicy(claims, *object.Value, &spec)
 		if !atEvery(spec) && (!served || !hosted) {
 			continue
 		}
-		declared := node.Ingress{Ref: object.Value.Ref(), Spec: spec}
+		declared := node.Ingress{Ref: object.Value.Ref(), Spec: spec, Guest: guest}
 		declared.Traffic, declared.Message, _ = strings.Cut(object.Value.Metadata.Stamps[api.StampTraffic], ":")
 		out.Ingresses = append(out.Ingresses, declared)
 		if policy, wanted := c.certificate(snap, object.Value.Ref(), spec); wanted && hosted && by == object.Value.Ref() {
@@ -73,15 +73,15 @@ func (c *Control) table(snap records.Snapshot) (out node.Table) {
 	return out
 }
 
-// takesPolicy sets the policy of an object's host in what it serves by, and returns which object declares it; false if
-// the host belongs to another scope.
-func takesPolicy(claims hosts.Table, object api.Object, spec *api.IngressSpec) (by api.Ref, served bool) {
+// takesPolicy sets the policy of an object's host in what it serves by, and returns which object declares it, and
+// whether the host is shared with the object's scope; served is false if the host belongs to another scope.
+func takesPolicy(claims hosts.Table, object api.Object, spec *api.IngressSpec) (by api.Ref, guest, served bool) {
 	claim, asks := hosts.ClaimOf(object)
 	if !asks {
-		return by, false
+		return by, false, false
 	}
 	spec.TLS, by, served = claims.Served(claim)
-	return by, served
+	return by, claims.IsGuest(claim), served
 }
 
 // service returns what proxies need to know of a workload; its pods are for nodes whose own proxy leads there.

@@ -10,15 +10,18 @@ import (
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/boundary"
 	"tend.dev/tend/internal/node/nodeapi/wire"
+	"tend.dev/tend/internal/platform/delay"
 	"tend.dev/tend/internal/platform/limit"
 )
 
 // bounds limits the concurrent uses of each handler, per node and in total: see boundary.
 type bounds struct {
-	requests, reports, downloads, callbacks, locks *limit.Places
+	requests, writes, reports, downloads, callbacks, locks *limit.Places
 
 	bodies   *limit.Budget
-	reported *limit.Rates
+	reported *limit.Rates // bytes of reports
+	// What writes to the store: requests of the node, those of its containers, and heartbeats that move between servers.
+	written, called, moved *limit.Rates
 
 	mu      sync.Mutex
 	streams map[string]*stream
@@ -26,18 +29,37 @@ type bounds struct {
 
 func newBounds() *bounds {
 	places := func(most int) *limit.Places { return limit.NewPlaces(most, boundary.RequestWait) }
+	writes := func() *limit.Rates { return limit.NewRates(boundary.WriteRate, boundary.WriteBurst, time.Now) }
 	return &bounds{
-		requests: places(boundary.Requests), reports: places(boundary.Reports), downloads: places(boundary.Downloads),
-		callbacks: places(boundary.Callbacks), locks: places(boundary.Locks),
+		requests: places(boundary.Requests), writes: places(boundary.Requests), reports: places(boundary.Reports),
+		downloads: places(boundary.Downloads), callbacks: places(boundary.Callbacks), locks: places(boundary.Locks),
 		bodies:   limit.NewBudget(boundary.AllBodies, boundary.Bodies),
 		reported: limit.NewRates(boundary.ReportRate, boundary.ReportBurst, time.Now),
-		streams:  map[string]*stream{},
+		written:  writes(), called: writes(), moved: writes(),
+		streams: map[string]*stream{},
 	}
 }
 
-// of returns the places of a kind of request. What lasts takes none from what doesn't. The stream, of which a node has
-// one, has none.
-func (b *bounds) of(pattern string) *limit.Places {
+// rate returns the rate of a request that may write to the store, or nil.
+func (b *bounds) rate(pattern string, r *http.Request) *limit.Rates {
+	switch pattern {
+	case "POST report", "POST ingress", "POST network", "POST locks/{name...}":
+		return b.written
+	case "POST certificates/{do}":
+		if do := r.PathValue("do"); do == "store" || do == "delete" {
+			return b.written
+		}
+	case callbackPath:
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			return b.called
+		}
+	}
+	return nil
+}
+
+// of returns the places of a request. What lasts, or waits for its rate, takes none from what doesn't: heartbeats must
+// be answered. The stream, of which a node has one, has none.
+func (b *bounds) of(pattern string, r *http.Request) *limit.Places {
 	switch pattern {
 	case "GET follow":
 		return nil
@@ -50,6 +72,9 @@ func (b *bounds) of(pattern string) *limit.Places {
 	case callbackPath:
 		return b.callbacks
 	}
+	if b.rate(pattern, r) != nil {
+		return b.writes
+	}
 	return b.requests
 }
 
@@ -58,18 +83,40 @@ type account struct{}
 
 // within answers a request of a node once it has a place.
 func (b *bounds) within(
-	places *limit.Places, node string, w http.ResponseWriter, r *http.Request, answer func(*http.Request) error,
+	pattern, node string, w http.ResponseWriter, r *http.Request, answer func(*http.Request) error,
 ) error {
-	if places != nil {
+	if places := b.of(pattern, r); places != nil {
 		leave, ok := places.Enter(r.Context(), node)
 		if !ok {
 			return wire.Busy(w, time.Second, "node "+node+" has too many requests of this kind at once")
 		}
 		defer leave()
 	}
+	if rate := b.rate(pattern, r); rate != nil {
+		if err := slow(r.Context(), rate, node, w); err != nil {
+			return err
+		}
+	}
 	held := b.bodies.Open(node)
 	defer held.Close()
 	return answer(r.WithContext(context.WithValue(r.Context(), account{}, held)))
+}
+
+// slow waits until a node may write once more. Its requests that wait have its places: an agent, which sends one report
+// at a time, is slowed and never refused.
+func slow(ctx context.Context, rate *limit.Rates, node string, w http.ResponseWriter) error {
+	for ends := time.Now().Add(boundary.RequestWait); ; {
+		wait := rate.Ask(node)
+		switch {
+		case wait == 0:
+			return nil
+		case time.Now().Add(wait).After(ends):
+			return wire.Busy(w, wait, "node "+node+" writes too often")
+		}
+		if err := delay.For(ctx, wait); err != nil {
+			return err
+		}
+	}
 }
 
 // readBody reads the body of a request of a node.

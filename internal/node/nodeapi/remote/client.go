@@ -93,7 +93,7 @@ var (
 // isn't and the client is Held. If the server may not know, it returns another error.
 func (c *Client) Current(ctx context.Context) error {
 	var now state
-	if err := c.caller.Get(ctx, "state", &now); err != nil {
+	if err := c.caller.Get(ctx, c.asHeld("state?"), &now); err != nil {
 		return err
 	}
 	var final error
@@ -109,11 +109,19 @@ func (c *Client) Current(ctx context.Context) error {
 	return final
 }
 
+// asHeld adds the parameter by which the server knows a client that is Held to a path with a query.
+func (c *Client) asHeld(path string) string {
+	if c.held {
+		path += "&" + heldParameter + "=yes"
+	}
+	return path
+}
+
 // Servers returns the addresses of the servers that take nodes, as the connected one knows them, and the fingerprints
 // of the cluster's authorities: the first is the one that issues. It says which of them the node has.
 func (c *Client) Servers(ctx context.Context, has Trust) (servers, roots []string, err error) {
 	var now state
-	err = c.caller.Get(ctx, "state?"+has.query(), &now)
+	err = c.caller.Get(ctx, c.asHeld("state?"+has.query()), &now)
 	return now.Servers, now.Roots, err
 }
 
@@ -165,11 +173,7 @@ func (c *Client) follow(ctx context.Context, connected func()) error {
 	defer stuck.Stop()
 	c.silent.Store(silent)
 	defer c.silent.Store(nil)
-	position := c.position()
-	if c.held {
-		position += "&" + heldParameter + "=yes"
-	}
-	answer, err := c.caller.Send(ctx, http.MethodGet, position, nil)
+	answer, err := c.caller.Send(ctx, http.MethodGet, c.asHeld(c.position()), nil)
 	if err != nil {
 		return errOr(context.Cause(ctx), err)
 	}

@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/node/nodeapi/local"
 	"tend.dev/tend/internal/node/nodeapi/wire"
 	"tend.dev/tend/internal/observe/tracing"
-	"tend.dev/tend/internal/platform/limit"
+	"tend.dev/tend/internal/platform/routemux"
 )
 
 // Prefix is the prefix of the protocol's paths.
@@ -54,7 +54,7 @@ type HandlerOptions struct {
 // Handler is the server's half. Create it with NewHandler.
 type Handler struct {
 	HandlerOptions
-	mux *http.ServeMux
+	mux *routemux.Mux
 
 	mu       sync.Mutex
 	controls map[string]*local.Control // their leases outlive a connection
@@ -88,7 +88,7 @@ func NewHandler(o HandlerOptions) *Handler {
 	if o.bounds == nil {
 		o.bounds = newBounds()
 	}
-	h := &Handler{HandlerOptions: o, mux: http.NewServeMux(), controls: map[string]*local.Control{}}
+	h := &Handler{HandlerOptions: o, mux: routemux.New(), controls: map[string]*local.Control{}}
 	for pattern, answer := range map[string]handler{
 		"GET follow": h.follow, "GET state": h.state, "POST report": h.report, "POST alive": h.alive,
 		"POST release": asked((*local.Control).Release), "GET registry": h.registry,
@@ -99,19 +99,22 @@ func NewHandler(o HandlerOptions) *Handler {
 		"POST certificates/{do}": h.certificates, "POST sign": h.sign, "POST locks/{name...}": h.lock,
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
-		h.mux.HandleFunc(method+" "+Prefix+path, h.traced("node "+pattern, h.answer(h.bounds.of(pattern), answer)))
+		h.mux.HandleFunc(method+" "+Prefix+path, h.traced("node "+pattern, h.answer(pattern, answer)))
 	}
-	h.mux.HandleFunc(Prefix+callbackPath, h.answer(h.bounds.of(callbackPath), h.callback))
+	h.mux.HandleFunc(Prefix+callbackPath, h.answer(callbackPath, h.callback))
 	return h
 }
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
 
+// Patterns implements routemux.Lister.
+func (h *Handler) Patterns() []string { return h.mux.Patterns() }
+
 // handler answers one request of a node.
 type handler func(*local.Control, http.ResponseWriter, *http.Request) error
 
-func (h *Handler) answer(places *limit.Places, answer handler) http.HandlerFunc {
+func (h *Handler) answer(pattern string, answer handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Date"] = nil // no node reads it, and a new one each second fills the tables of headers
 		id, err := h.Node(r)
@@ -119,7 +122,7 @@ func (h *Handler) answer(places *limit.Places, answer handler) http.HandlerFunc 
 			wire.Fail(w, notANode(err))
 			return
 		}
-		if err := h.bounds.within(places, id, w, r,
+		if err := h.bounds.within(pattern, id, w, r,
 			func(r *http.Request) error { return answer(h.control(id), w, r) }); err != nil {
 			wire.Fail(w, wire.ProblemOf(err))
 		}

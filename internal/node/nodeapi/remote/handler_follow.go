@@ -11,7 +11,6 @@ import (
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/node/nodeapi/local"
 	"tend.dev/tend/internal/node/nodeapi/wire"
-	"tend.dev/tend/internal/platform/recovery"
 )
 
 // A node whose machine is held back follows a paused server too: it asks with heldParameter, and is answered with
@@ -21,14 +20,14 @@ const (
 	pausedHeader  = "Tend-Paused"
 )
 
-// pauseLook is the time between two looks whether a pause is over.
+// pauseLook is the time between two looks whether a pause has begun, or is over.
 const pauseLook = time.Second
 
 func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Request) error {
-	if err := h.Current(r.Context(), 0); err != nil { // it may not know that a pause has begun, or is over
+	why, err := h.pauseFor(r)
+	if err != nil {
 		return err
 	}
-	why := h.Paused()
 	if why != "" && !r.URL.Query().Has(heldParameter) {
 		return fmt.Errorf("%w: %s", node.ErrPaused, why)
 	}
@@ -52,8 +51,8 @@ func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Reques
 	}
 	if why != "" {
 		w.Header().Set(pausedHeader, "yes")
-		recovery.Go(func() { h.whilePaused(ctx, cancel) })
 	}
+	defer h.endWithPause(why != "", cancel).stop()
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	var sending sync.Mutex
 	send := func(frame node.Frame) error {
@@ -65,7 +64,7 @@ func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Reques
 		}
 		return out.Flush()
 	}
-	beats := newPulse(func() {
+	beats := newPulse(answerTime, func() {
 		if h.Current(ctx, 0) != nil { // another server may know more
 			cancel()
 			return
@@ -82,18 +81,29 @@ func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Reques
 	return nil
 }
 
-// whilePaused ends a stream with the pause.
-func (h *Handler) whilePaused(ctx context.Context, end func()) {
-	ticker := time.NewTicker(pauseLook)
-	defer ticker.Stop()
-	for h.Paused() != "" {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+// pauseFor returns the reason for the cluster's pause, or an error if this server may not know that a pause has begun,
+// or is over. An answer that ends the node's client, and with it a life of the machine, is given only when the server
+// has caught up with the others: any other answer is corrected without that.
+func (h *Handler) pauseFor(r *http.Request) (string, error) {
+	if err := h.Current(r.Context(), 0); err != nil {
+		return h.Paused(), err
 	}
-	end()
+	why := h.Paused()
+	if held := r.URL.Query().Has(heldParameter); held == (why != "") {
+		return why, nil
+	}
+	err := h.Fresh(r.Context())
+	return h.Paused(), err
+}
+
+// endWithPause ends a stream when a pause begins, or when the one within which it began is over: held back, or no
+// longer, the machine follows again.
+func (h *Handler) endWithPause(paused bool, end func()) *pulse {
+	return newPulse(pauseLook, func() {
+		if (h.Paused() != "") != paused {
+			end()
+		}
+	})
 }
 
 // ready waits until the server knows enough to be followed from a revision. The node may be removed meanwhile.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/node/nodeapi/nodeapitest"
@@ -54,6 +55,29 @@ func TestWhoFollowsAPausedServer(t *testing.T) {
 	}
 }
 
+// TestAPauseThatBeginsHoldsWhoFollows: a machine that follows when the pause begins is held back too.
+func TestAPauseThatBeginsHoldsWhoFollows(t *testing.T) {
+	w := nodeapitest.NewWorld(t)
+	w.Deploy("a", nodeapitest.Here)
+	var paused atomic.Bool
+	l := connect(t, w, nodeapitest.Here, func(o *HandlerOptions) {
+		o.Paused = func() string {
+			if paused.Load() {
+				return "a server was started with --paused"
+			}
+			return ""
+		}
+	})
+	client := New(Options{Server: l.client.server, HTTP: l.client.http, Logger: slog.New(slog.DiscardHandler)})
+	ended := make(chan error, 1)
+	go func() { ended <- client.Run(t.Context()) }()
+	<-client.Synced()
+	paused.Store(true)
+	if err := <-ended; !errors.Is(err, ErrRestored) {
+		t.Error("it ends with", err)
+	}
+}
+
 // TestAServerThatIsBehindEndsNoClient: one that is cut off doesn't know whether a pause has begun or is over. A client
 // that ended there would be followed by one that ends at another server, without an end.
 func TestAServerThatIsBehindEndsNoClient(t *testing.T) {
@@ -95,6 +119,48 @@ func TestAServerThatIsBehindEndsNoClient(t *testing.T) {
 			cancel()
 			<-ended
 		}
+	}
+}
+
+// TestAServerThatLagsEndsNoClient: one that can reach the others, but hasn't read what they stored, catches up before
+// it gives an answer that ends a client.
+func TestAServerThatLagsEndsNoClient(t *testing.T) {
+	for name, held := range map[string]bool{
+		"it hasn't read the end of the pause": false, "it hasn't read the pause": true,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := nodeapitest.NewWorld(t)
+			w.Deploy("a", nodeapitest.Here)
+			var current atomic.Bool
+			l := connect(t, w, nodeapitest.Here, func(o *HandlerOptions) {
+				o.Paused = func() string {
+					if held == current.Load() {
+						return "it was restored"
+					}
+					return ""
+				}
+				o.Fresh = func(context.Context) error { current.Store(true); return nil }
+			})
+			client := New(Options{Server: l.client.server, HTTP: l.client.http, Held: held,
+				Logger: slog.New(slog.DiscardHandler)})
+			client.revision = 1 // it knows something
+			if err := client.Current(t.Context()); err != nil {
+				t.Errorf("it may not answer the server: %v", err)
+			}
+			current.Store(false)
+			client.revision = 0
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			ended := make(chan error, 1)
+			go func() { ended <- client.Run(ctx) }()
+			select {
+			case <-client.Synced():
+			case err := <-ended:
+				t.Fatalf("it ends with %v", err)
+			}
+			cancel()
+			<-ended
+		})
 	}
 }
 

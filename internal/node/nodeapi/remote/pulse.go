@@ -24,9 +24,11 @@ const (
 	answerTime     = heartbeatEvery * 3 / 2
 )
 
-// pulse sends empty frames on a stream. It is a timer, not a goroutine: a stack for each of many nodes is much.
+// pulse sends empty frames on a stream, or does what else a stream needs at times. It is a timer, not a goroutine: a
+// stack for each of many nodes is much.
 type pulse struct {
-	send func()
+	every time.Duration
+	send  func()
 
 	mu      sync.Mutex // held while a frame is sent
 	timer   *time.Timer
@@ -34,11 +36,11 @@ type pulse struct {
 	stopped bool
 }
 
-func newPulse(send func()) *pulse {
-	p := &pulse{send: send, sent: time.Now()}
+func newPulse(every time.Duration, send func()) *pulse {
+	p := &pulse{every: every, send: send, sent: time.Now()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.timer = recovery.AfterFunc(answerTime, p.beat)
+	p.timer = recovery.AfterFunc(every, p.beat)
 	return p
 }
 
@@ -50,7 +52,7 @@ func (p *pulse) beat() {
 	}
 	p.send()
 	p.sent = time.Now()
-	p.timer.Reset(answerTime)
+	p.timer.Reset(p.every)
 }
 
 // answered puts off the next frame: the node has got another sign of life.
@@ -144,11 +146,10 @@ func (c *Client) beat(ctx context.Context, ttl time.Duration) error {
 
 func (h *Handler) alive(c *local.Control, w http.ResponseWriter, r *http.Request) error {
 	text := r.URL.Query().Get(withTTL)
-	ttl, err := time.ParseDuration(text)
-	if err != nil {
+	if _, err := time.ParseDuration(text); err != nil {
 		return fmt.Errorf("%s=%q: %w: %w", withTTL, text, err, wire.ErrBadRequest)
 	}
-	if err := c.Alive(r.Context(), ttl); err != nil {
+	if err := c.Beat(r.Context(), func() error { return slow(r.Context(), h.bounds.moved, c.ID(), w) }); err != nil {
 		return err
 	}
 	if stream, ok := h.spared.Load(c.ID()); ok {

@@ -70,9 +70,8 @@ func (h *Handler) state(c *local.Control, w http.ResponseWriter, r *http.Request
 		return err
 	}
 	now := state{Servers: h.Servers(), Roots: h.Roots(r.Context(), c.ID(), has)}
-	if err := h.Current(r.Context(), 0); err != nil {
+	if now.Paused, err = h.pauseFor(r); err != nil {
 		now.Behind = err.Error()
 	}
-	now.Paused = h.Paused()
 	return wire.Write(w, now)
 }

@@ -18,6 +18,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/core/boundary"
 	"tend.dev/tend/internal/node/execstream"
 	"tend.dev/tend/internal/node/nodeapi"
 	"tend.dev/tend/internal/node/nodeapi/wire"
@@ -53,7 +54,7 @@ func open(conn net.Conn) (*client, error) {
 		Protocols: onlyHTTP2(),
 		HTTP2: &http.HTTP2Config{
 			MaxReceiveBufferPerStream: outputBuffer, SendPingTimeout: pingAfter, PingTimeout: pingTime,
-			MaxDecoderHeaderTableSize: HeaderTable, MaxEncoderHeaderTableSize: HeaderTable,
+			MaxDecoderHeaderTableSize: boundary.HeaderTable, MaxEncoderHeaderTableSize: boundary.HeaderTable,
 		},
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
 			select {

@@ -15,6 +15,7 @@ import (
 	"tend.dev/tend/internal/node/nodeapi"
 	"tend.dev/tend/internal/node/nodeapi/wire"
 	"tend.dev/tend/internal/node/runtime"
+	"tend.dev/tend/internal/platform/routemux"
 )
 
 // server is the node's end of a connection.
@@ -35,29 +36,13 @@ const (
 	// outputBuffer bounds an answer that isn't read at the server: maxStreams of them fit into the 1 GiB that net/http
 	// allows a connection.
 	outputBuffer = 256 << 10
-	// HeaderTable is the most that a server keeps of a connection's headers, each way, to send and get them shorter:
-	// what all requests have in common. A thousand nodes have two connections each.
-	HeaderTable = 512
 )
 
 // Serve answers the server's requests on a connection until it is closed, or ctx ends. ready is closed when the agent
 // has reconciled every task once.
 func Serve(ctx context.Context, conn net.Conn, n nodeapi.Node, ready <-chan struct{}, log *slog.Logger) {
 	s := &server{node: n, ready: ready}
-	mux := http.NewServeMux()
-	for pattern, answer := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"GET /ready": s.awaitReady, "GET /containers": s.list, "POST /stats": s.sampler(n.Stats),
-		"POST /load":       s.sampler(n.Load),
-		"POST /stop/{pod}": s.stop, "POST /discard/{pod}": s.discard, "GET /builds/{name}": s.buildLog,
-		"GET /logs/{pod}": s.reader(n.Logs), "GET /kept-logs/{pod}": s.reader(n.KeptLog), "POST /kept-logs": s.keptLogs,
-		"POST /exec/{pod}": s.exec, "GET /images/{id}": s.image, "POST /find-image": s.findImage, "POST /disk": s.disk,
-	} {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			if err := answer(w, r); err != nil {
-				wire.Fail(w, wire.ProblemOf(err))
-			}
-		})
-	}
+	mux := s.routes()
 	served := &http.Server{ //nolint:gosec // no limit for headers: this is the server, on a connection that the node dialled
 		Handler: mux, Protocols: onlyHTTP2(),
 		HTTP2: &http.HTTP2Config{
@@ -74,6 +59,25 @@ func Serve(ctx context.Context, conn net.Conn, n nodeapi.Node, ready <-chan stru
 	_ = served.Serve(listener) // it ends with the connection
 	_ = served.Close()
 	_ = conn.Close() // which was not accepted if ctx ended at once
+}
+
+// routes returns the messages that a node answers.
+func (s *server) routes() *routemux.Mux {
+	n, mux := s.node, routemux.New()
+	for pattern, answer := range map[string]func(http.ResponseWriter, *http.Request) error{
+		"GET /ready": s.awaitReady, "GET /containers": s.list, "POST /stats": s.sampler(n.Stats),
+		"POST /load":       s.sampler(n.Load),
+		"POST /stop/{pod}": s.stop, "POST /discard/{pod}": s.discard, "GET /builds/{name}": s.buildLog,
+		"GET /logs/{pod}": s.reader(n.Logs), "GET /kept-logs/{pod}": s.reader(n.KeptLog), "POST /kept-logs": s.keptLogs,
+		"POST /exec/{pod}": s.exec, "GET /images/{id}": s.image, "POST /find-image": s.findImage, "POST /disk": s.disk,
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if err := answer(w, r); err != nil {
+				wire.Fail(w, wire.ProblemOf(err))
+			}
+		})
+	}
+	return mux
 }
 
 // single is a listener that accepts one connection.

@@ -161,7 +161,7 @@ func wantAway(t *testing.T, rt runtime.Runtime) {
 	_, createErr := rt.Create(ctx, container(api.DeploymentSpec{}, "wait"))
 	_, eventsErr := rt.Events(ctx)
 	_, resolveErr := rt.Resolve(ctx, "x")
-	_, pullErr := rt.Pull(ctx, "x", nil)
+	_, pullErr := rt.Pull(ctx, runtime.PullSpec{Reference: "x"}, nil)
 	_, logsErr := rt.Logs(ctx, "x", runtime.LogOptions{})
 	_, execErr := rt.Exec(ctx, "x", runtime.ExecOptions{})
 	_, statsErr := rt.Stats(ctx, "x")

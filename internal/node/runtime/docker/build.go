@@ -10,7 +10,6 @@ import (
 	"github.com/distribution/reference"
 	"github.com/moby/moby/api/types/build"
 	"github.com/moby/moby/api/types/jsonstream"
-	"github.com/moby/moby/api/types/registry"
 	"github.com/moby/moby/client"
 
 	"tend.dev/tend/api"
@@ -37,15 +36,22 @@ func (r *Runtime) Build(ctx context.Context, spec runtime.BuildSpec, output func
 	defer end()
 	answer, err := r.client.ImageBuild(ctx, spec.Tree, options)
 	if err != nil {
-		return runtime.Image{}, buildFault("", "", err)
+		if spec.Confined {
+			err = confinedBuildFault(err)
+		}
+		return runtime.Image{}, r.buildFault("", "", err)
 	}
 	defer answer.Body.Close()
 	follow := newBuildOutput(output)
+	follow.trace.confined = spec.Confined
 	if err := follow.read(json.NewDecoder(answer.Body)); err != nil {
 		if ctx.Err() != nil {
 			return runtime.Image{}, fmt.Errorf("build: %w", ctx.Err())
 		}
-		return runtime.Image{}, oldFrontend(spec, buildFault(follow.step, follow.base, err))
+		if spec.Confined {
+			err = confinedBuildFault(err)
+		}
+		return runtime.Image{}, oldFrontend(spec, r.buildFault(follow.step, follow.base, err))
 	}
 	return r.Resolve(ctx, spec.Tags[0])
 }
@@ -55,10 +61,10 @@ func (r *Runtime) Build(ctx context.Context, spec runtime.BuildSpec, output func
 func (r *Runtime) chooseBuilder(
 	ctx context.Context, spec runtime.BuildSpec, options *client.ImageBuildOptions,
 ) (end func(), err error) {
-	session, err := r.openSession(ctx, spec.Secrets)
+	session, err := r.openSession(ctx, spec)
 	switch {
 	case err != nil:
-		return nil, buildFault("", "", err)
+		return nil, r.buildFault("", "", err)
 	case session != nil:
 		options.Version, options.SessionID = build.BuilderBuildKit, session.ID()
 		return session.end, nil
@@ -70,7 +76,7 @@ func (r *Runtime) chooseBuilder(
 			Next:   "leave secrets out, or upgrade the engine"}
 	}
 	options.Version = build.BuilderV1
-	options.AuthConfigs, err = r.baseAuths(ctx, spec.Bases)
+	options.AuthConfigs, err = r.baseAuths(ctx, spec)
 	return func() {}, err
 }
 
@@ -104,47 +110,29 @@ func pointers(args map[string]string) map[string]*string {
 	return out
 }
 
-// baseAuths returns the credentials for the registries of a Dockerfile's first base images.
-func (r *Runtime) baseAuths(ctx context.Context, bases []string) (map[string]registry.AuthConfig, error) {
-	out := map[string]registry.AuthConfig{}
-	for _, base := range bases {
-		named, err := reference.ParseNormalizedNamed(base)
-		if err != nil {
-			continue // the engine reports the fault and its place
-		}
-		auth, found, err := r.options.Auth(ctx, named.String())
-		if err != nil {
-			return nil, err
-		}
-		if key := registryKey(base); found {
-			out[key] = registry.AuthConfig{
-				Username: auth.Username, Password: auth.Password, IdentityToken: auth.IdentityToken, ServerAddress: key,
-			}
-		}
-	}
-	return out, nil
-}
+// noSpace and needsBuildKit are words of the engine's errors, in lower case.
+const noSpace, needsBuildKit = "no space left on device", "requires buildkit"
 
 // buildFault classifies the error of a failed build. step is the failed step; base is the image that it could not get,
 // or "".
-func buildFault(step, base string, err error) error {
+func (r *Runtime) buildFault(step, base string, err error) error {
 	var reported *jsonstream.Error
 	if !errors.As(err, &reported) && unavailable(err) {
-		return fault("build", err)
+		return r.fault("build", err)
 	}
 	detail := engineText(err)
-	if containsAll(detail, []string{"no space left on device"}) {
-		return &runtime.TransientError{Reason: "DiskFull", Detail: "build: " + detail, Next: "free space on the node"}
+	if containsAll(detail, []string{noSpace}) {
+		return runtime.DiskFull(r.place(), "the build of the image")
 	}
 	if named, err2 := reference.ParseNormalizedNamed(base); err2 == nil {
-		return pullFault(named, err)
+		return pullFault(r.place(), "FROM", named, err)
 	}
 	rejected := &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: detail,
 		Next: "correct the source or the Dockerfile and apply again"}
 	if step != "" {
 		rejected.Detail = "step " + step + ": " + detail
 	}
-	if containsAll(detail, []string{"requires buildkit"}) {
+	if containsAll(detail, []string{needsBuildKit}) {
 		rejected.Next = "the engine's classic builder is used: write the step without it, or build the image elsewhere, push it, and name it in image"
 	}
 	return rejected

@@ -37,7 +37,7 @@ func (o *buildOutput) read(messages *json.Decoder) error {
 		}
 		switch {
 		case message.Error != nil:
-			if at, base := o.trace.failed(); at != "" || base != "" {
+			if at, base := o.trace.failed(message.Error.Message); at != "" || base != "" {
 				o.step, o.base = at, base
 			}
 			return message.Error
@@ -46,6 +46,7 @@ func (o *buildOutput) read(messages *json.Decoder) error {
 				return err
 			}
 		case message.Stream != "":
+			o.trace.rest() // BuildKit's only such message is the last one
 			o.stream.write(message.Stream)
 		case message.Status != "" && (message.Progress == nil ||
 			message.Progress.Total == 0 && message.Progress.Current == 0):
@@ -67,6 +68,8 @@ func (o *buildOutput) classic(line string) {
 		if base, found := strings.CutPrefix(instruction, "FROM "); found {
 			o.base, _, _ = strings.Cut(strings.TrimSpace(base), " ")
 		}
+	} else if strings.HasPrefix(line, "# Executing ") { // the base image is there: what fails now is its ONBUILD
+		o.base = ""
 	}
 	o.line(line)
 }

@@ -7,12 +7,11 @@ import (
 	"strconv"
 
 	"github.com/moby/buildkit/session"
-	"github.com/moby/buildkit/session/auth"
 	"github.com/moby/buildkit/session/secrets/secretsprovider"
 	"github.com/moby/moby/api/types/build"
 	"github.com/moby/moby/client"
-	"google.golang.org/grpc"
 
+	"tend.dev/tend/internal/node/runtime"
 	"tend.dev/tend/internal/platform/recovery"
 )
 
@@ -23,7 +22,7 @@ type buildSession struct {
 }
 
 // openSession opens a session with the engine's BuildKit. It returns nil if the engine has none.
-func (r *Runtime) openSession(ctx context.Context, secrets map[string]string) (*buildSession, error) {
+func (r *Runtime) openSession(ctx context.Context, spec runtime.BuildSpec) (*buildSession, error) {
 	if has, err := r.hasBuildKit(ctx); err != nil || !has {
 		return nil, err
 	}
@@ -31,12 +30,16 @@ func (r *Runtime) openSession(ctx context.Context, secrets map[string]string) (*
 	if err != nil {
 		return nil, err
 	}
-	values := make(map[string][]byte, len(secrets))
-	for id, value := range secrets {
+	values := make(map[string][]byte, len(spec.Secrets))
+	for id, value := range spec.Secrets {
 		values[id] = []byte(value)
 	}
 	opened.Allow(secretsprovider.FromMap(values))
-	opened.Allow(credentials{provider: r.options.Auth})
+	logins, err := r.loginsFor(spec)
+	if err != nil {
+		return nil, err
+	}
+	opened.Allow(logins)
 	s, dialled := &buildSession{Session: opened, ended: make(chan struct{})}, make(chan error, 1)
 	recovery.Go(func() {
 		defer close(s.ended)
@@ -75,28 +78,4 @@ func (r *Runtime) hasBuildKit(ctx context.Context) (bool, error) {
 func (s *buildSession) end() {
 	_ = s.Close() // it always returns nil
 	<-s.ended
-}
-
-// credentials answers BuildKit's questions for logins.
-type credentials struct {
-	auth.UnimplementedAuthServer
-	provider AuthProvider
-}
-
-// Register implements session.Attachable.
-func (c credentials) Register(server *grpc.Server) { auth.RegisterAuthServer(server, c) }
-
-// Credentials implements auth.AuthServer. An empty answer means that there are none.
-func (c credentials) Credentials(
-	ctx context.Context, request *auth.CredentialsRequest,
-) (*auth.CredentialsResponse, error) {
-	host := request.Host
-	if host == "registry-1.docker.io" {
-		host = "docker.io"
-	}
-	found, _, err := c.provider(ctx, host+"/image")
-	if err != nil {
-		return nil, err
-	}
-	return &auth.CredentialsResponse{Username: found.Username, Secret: first(found.IdentityToken, found.Password)}, nil
 }

@@ -3,6 +3,7 @@ package docker
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -17,15 +18,19 @@ import (
 type trace struct {
 	line     func(string)
 	vertices map[string]*vertex // by digest
+	order    []*vertex          // as they were first named
 	current  *vertex
+	// confined means that only the logs of RUN are shown. BuildKit logs what a registry answered when it tries again, and
+	// what git says of a URL in ADD, which a base image's ONBUILD may have.
+	confined bool
 }
 
 // vertex is a node of BuildKit's graph: a step of the Dockerfile, or something done around them.
 type vertex struct {
-	name                       string
-	cached, started, completed bool
-	fault                      string
-	output                     lines
+	name                                  string
+	cached, started, completed, announced bool
+	fault                                 string
+	output                                lines
 }
 
 // The numbers of the fields that are read, of StatusResponse, Vertex and VertexLog.
@@ -113,7 +118,7 @@ func (t *trace) vertex(message []byte) {
 			t.announce(known)
 			t.line(line)
 		}
-		t.vertices[digest] = known
+		t.vertices[digest], t.order = known, append(t.order, known)
 	}
 	if now.started && !known.started {
 		t.announce(known)
@@ -138,7 +143,7 @@ func (t *trace) log(message []byte) {
 			text = string(value)
 		}
 	})
-	if of != nil {
+	if of != nil && (!t.confined || of.command() != "") {
 		of.output.write(text)
 	}
 }
@@ -154,26 +159,43 @@ func (t *trace) announce(v *vertex) {
 	} else if base != "" {
 		t.line("Looking up " + base)
 	}
-	t.current = v
+	t.current, v.announced = v, true
 }
 
-// failed returns the step that failed, and the base image if it could not be had.
-func (t *trace) failed() (step, base string) {
-	for _, v := range t.vertices {
-		if v.fault == "" || strings.Contains(v.fault, "context canceled") { // other steps that are canceled when one fails
-			continue
+// rest announces the steps of a build that succeeded whose start was not reported: on a loaded machine BuildKit drops
+// progress.
+func (t *trace) rest() {
+	for _, v := range t.order {
+		if !v.announced && v.step() != "" {
+			t.announce(v)
 		}
-		v.output.flush()
-		t.announce(v)
-		return v.step(), v.base()
 	}
-	return "", ""
+}
+
+// failed returns the step that failed, and the base image if it could not be had. If the failure of the step was not
+// reported, the text of the build's error names the command.
+func (t *trace) failed(text string) (step, base string) {
+	of := t.running(text)
+	for _, v := range t.order {
+		if v.fault != "" && !strings.Contains(v.fault, "context canceled") { // other steps are canceled when one fails
+			of = v
+			break
+		}
+	}
+	if of == nil {
+		return "", ""
+	}
+	of.output.flush()
+	t.announce(of)
+	return of.step(), of.base()
 }
 
 var (
 	unnamedStage = pattern.Lazy(`^stage-\d+$`)
 
 	stepName = pattern.Lazy(`^\[(?:(.+) )?(\d+/\d+)\] (.*)$`)
+	runStep  = pattern.Lazy(`^\d+/\d+ (?:\[[^\]]+\] )?RUN (?:--\S+ )*(.+)$`)
+	runFault = pattern.Lazy(`executor failed running \[(.+)\]: |process (".+") did not complete`)
 	baseName = pattern.Lazy(`^(?:\[internal\] load metadata for |\[(?:.+ )?\d+/\d+\] FROM |resolve image config for )(\S+)`)
 )
 
@@ -187,6 +209,43 @@ func (v *vertex) step() string {
 		return match[2] + " " + match[3]
 	}
 	return match[2] + " [" + match[1] + "] " + match[3]
+}
+
+// running returns the step whose command the text of a build's error names, in either form of RUN; nil if none is, or
+// if several could be meant.
+func (t *trace) running(text string) (of *vertex) {
+	match := runFault().FindStringSubmatch(text)
+	if match == nil {
+		return nil
+	}
+	failed := match[1]
+	if quoted, err := strconv.Unquote(match[2]); err == nil {
+		failed = quoted
+	}
+	longest := 0
+	for _, v := range t.order {
+		command := v.command()
+		var words []string
+		if json.Unmarshal([]byte(command), &words) == nil {
+			command = strings.Join(words, " ")
+		}
+		switch {
+		case command == "" || failed != command && !strings.HasSuffix(failed, " "+command):
+		case len(command) > longest:
+			of, longest = v, len(command)
+		case len(command) == longest:
+			of = nil
+		}
+	}
+	return of
+}
+
+// command returns what a step runs; empty if it isn't a RUN.
+func (v *vertex) command() string {
+	if match := runStep().FindStringSubmatch(v.step()); match != nil {
+		return match[1]
+	}
+	return ""
 }
 
 // base returns the image that the vertex pulls, or "".

@@ -18,7 +18,7 @@ func (r *Runtime) Built(ctx context.Context) ([]runtime.BuiltImage, error) {
 		Filters: make(client.Filters).Add("label", api.LabelBuildCluster+"="+r.options.Cluster).Add("dangling", "false"),
 	})
 	if err != nil {
-		return nil, fault("list built images", err)
+		return nil, r.fault("list built images", err)
 	}
 	var out []runtime.BuiltImage
 	for _, image := range list.Items {
@@ -48,7 +48,7 @@ func (r *Runtime) origin(labels map[string]string) runtime.Origin {
 // Tag adds a name to an image.
 func (r *Runtime) Tag(ctx context.Context, image, reference string) error {
 	_, err := r.client.ImageTag(ctx, client.ImageTagOptions{Source: image, Target: reference})
-	return fault("tag image "+reference, err)
+	return r.fault("tag image "+reference, err)
 }
 
 // Untag removes a name of an image.
@@ -60,5 +60,5 @@ func (r *Runtime) Untag(ctx context.Context, reference string) error {
 	case cerrdefs.IsConflict(err):
 		return runtime.ErrInUse
 	}
-	return fault("remove image "+reference, err)
+	return r.fault("remove image "+reference, err)
 }

@@ -43,9 +43,9 @@ func (r *Runtime) Create(ctx context.Context, spec runtime.ContainerSpec) (runti
 		return r.existing(ctx, spec, request)
 	}
 	if err != nil {
-		return runtime.Container{}, createFault(spec, err)
+		return runtime.Container{}, r.createFault(spec, err)
 	}
-	r.owned.add(id)
+	r.owned.add(id, spec.Name)
 	return runtime.Container{
 		ID: id, Name: spec.Name, Labels: request.Config.Labels, State: runtime.StateCreated,
 		Restart: restartText(request.HostConfig.RestartPolicy), ImageID: spec.ImageID, CreatedAt: time.Now().UTC(),
@@ -127,18 +127,17 @@ func (r *Runtime) existing(
 			missing = append(missing, e)
 		}
 	}
-	return container, fault("join the networks of container "+spec.Name, r.connect(ctx, container.ID, missing))
+	return container, r.fault("join the networks of container "+spec.Name, r.connect(ctx, container.ID, missing))
 }
 
 // createFault distinguishes a missing image from the other "not found" errors of a create, which mean a missing
 // network.
-func createFault(spec runtime.ContainerSpec, err error) error {
-	operation := "create container " + spec.Name
+func (r *Runtime) createFault(spec runtime.ContainerSpec, err error) error {
 	if cerrdefs.IsNotFound(err) && containsAll(err.Error(), []string{"no such image"}) {
 		return &runtime.RejectedError{
-			Reason: "ImageNotFound", Detail: fmt.Sprintf("%s: image %s is not on this node", operation, spec.Image),
-			Next: "pull or build it on this node, or correct image",
+			Reason: "ImageNotFound", Detail: fmt.Sprintf("%s has no image %s", r.place(), spec.Image),
+			Next: "pull or build it there, or correct image",
 		}
 	}
-	return fault(operation, err)
+	return r.fault("create container "+spec.Name, err)
 }

@@ -41,6 +41,8 @@ type Options struct {
 	Resolver func(gateway netip.Addr) (bool, error)
 	// Auth finds the credentials for a reference's registry. Default: UserAuth.
 	Auth AuthProvider
+	// Outside limits the pulls that no admin declared. Default: to what confine allows.
+	Outside Outside
 }
 
 // Runtime implements runtime.Runtime on a Docker engine.
@@ -80,6 +82,7 @@ func New(_ context.Context, options Options) (*Runtime, error) {
 	if options.Auth == nil {
 		options.Auth = UserAuth()
 	}
+	options.Outside = options.Outside.orDefault()
 	address, err := engineAddress(options.Host, options.Logger)
 	if err != nil {
 		return nil, fmt.Errorf("docker runtime: engine address: %w", err)

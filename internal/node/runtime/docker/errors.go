@@ -1,10 +1,12 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -15,8 +17,16 @@ import (
 	"tend.dev/tend/internal/node/runtime"
 )
 
-// fault translates an error of the engine for the runtime's callers. Nil stays nil.
-func fault(operation string, err error) error {
+// place is the machine of the runtime's engine, as messages name it.
+func (r *Runtime) place() string { return "node " + r.options.Node }
+
+// fault translates an error of the node's engine for the runtime's callers. Nil stays nil.
+func (r *Runtime) fault(operation string, err error) error { return faultAt(r.place(), operation, err) }
+
+// fault translates an error of the engine of the machine that a command was given on. Nil stays nil.
+func fault(operation string, err error) error { return faultAt("this machine", operation, err) }
+
+func faultAt(place, operation string, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -27,9 +37,9 @@ func fault(operation string, err error) error {
 	}
 	detail := engineText(err)
 	if containsAll(detail, []string{"no space left on device"}) {
-		return &runtime.TransientError{Reason: "DiskFull", Detail: operation + ": " + detail, Next: "free space on the node"}
+		return runtime.DiskFull(place, operation)
 	}
-	if rejected := rejection(operation, detail); rejected != nil {
+	if rejected := rejection(place, operation, detail); rejected != nil {
 		return rejected
 	}
 	switch {
@@ -78,18 +88,35 @@ func engineText(err error) string {
 	return text
 }
 
-// rejection looks up the engine's message in the table of rejections; nil if it isn't known to mean a faulty spec.
-func rejection(operation, detail string) *runtime.RejectedError {
+// rejection looks up the message of a machine's engine in the table of rejections; nil if it isn't known to mean a
+// faulty spec.
+func rejection(place, operation, detail string) *runtime.RejectedError {
 	for _, row := range rejections {
 		if containsAll(detail, row.words) {
 			said := operation + ": " + detail
 			if row.say != "" {
-				said = row.sentence(detail)
+				said = sentence(named(row.say, place), row.find, detail)
 			}
-			return &runtime.RejectedError{Reason: row.reason, Detail: said, Next: row.next}
+			return &runtime.RejectedError{Reason: row.reason, Detail: said, Next: named(row.next, place)}
 		}
 	}
 	return nil
+}
+
+// named returns a text of a table with the name of the machine in place of {node}.
+func named(text, place string) string { return strings.ReplaceAll(text, "{node}", place) }
+
+// sentence returns a text with what find matches in the engine's message in place of its %s; if it matches nothing, the
+// text must read well without.
+func sentence(text string, find func() *regexp.Regexp, detail string) string {
+	if find == nil {
+		return text
+	}
+	match := ""
+	if found := find().FindStringSubmatch(detail); found != nil {
+		match = cmp.Or(found[1:]...)
+	}
+	return strings.TrimSuffix(strings.Join(strings.Fields(fmt.Sprintf(text, match)), " "), ":")
 }
 
 func containsAll(text string, words []string) bool {

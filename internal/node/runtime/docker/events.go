@@ -41,7 +41,7 @@ var imageEvents = []events.Action{
 // a signal sent past the engine) is only a die.
 func (r *Runtime) Events(ctx context.Context) (<-chan runtime.Event, error) {
 	if _, err := r.client.Ping(ctx, client.PingOptions{}); err != nil {
-		return nil, fault("listen to events", err)
+		return nil, r.fault("listen to events", err)
 	}
 	filters := make(client.Filters).Add("type", string(events.ContainerEventType), string(events.ImageEventType))
 	for action := range containerEvents {
@@ -104,7 +104,7 @@ func (r *Runtime) readEvent(message events.Message) (runtime.Event, bool) {
 	}
 	switch kind {
 	case runtime.EventCreate, runtime.EventStart:
-		r.owned.add(event.Container)
+		r.owned.add(event.Container, event.Name)
 	case runtime.EventDestroy:
 		r.owned.drop(event.Container)
 	}

@@ -21,7 +21,6 @@ func (r *Runtime) Exec(ctx context.Context, id string, opts runtime.ExecOptions)
 	if err != nil {
 		return nil, err
 	}
-	operation := "exec in container " + short(id)
 	size := client.ConsoleSize{}
 	if opts.TTY {
 		size = client.ConsoleSize{Height: uint(max(opts.Height, 0)), Width: uint(max(opts.Width, 0))}
@@ -31,14 +30,14 @@ func (r *Runtime) Exec(ctx context.Context, id string, opts runtime.ExecOptions)
 		AttachStdin: opts.Stdin, AttachStdout: true, AttachStderr: !opts.TTY,
 	})
 	if err != nil {
-		return nil, fault(operation, err)
+		return nil, r.containerFault("exec in", id, err)
 	}
 	attached, err := r.client.ExecAttach(ctx, created.ID, client.ExecAttachOptions{TTY: opts.TTY, ConsoleSize: size})
 	if err != nil {
-		return nil, fault(operation, err)
+		return nil, r.containerFault("exec in", id, err)
 	}
 	running := &execution{
-		runtime: r, id: created.ID, stream: attached.HijackedResponse,
+		runtime: r, id: created.ID, pod: r.nameOf(id), stream: attached.HijackedResponse,
 		stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{}),
 	}
 	recovery.Go(func() { running.copy(opts.TTY) })
@@ -52,7 +51,7 @@ func (r *Runtime) Exec(ctx context.Context, id string, opts runtime.ExecOptions)
 // execution is a running command. Closing it, or its end, ends the goroutine that copies.
 type execution struct {
 	runtime        *Runtime
-	id             string
+	id, pod        string // the engine's id, and the pod's name
 	stream         client.HijackedResponse
 	stdout, stderr *output
 	ended          chan struct{}
@@ -92,7 +91,7 @@ func (i execInput) Close() error                   { return i.stream.CloseWrite(
 func (e *execution) Resize(ctx context.Context, width, height int) error {
 	_, err := e.runtime.client.ExecResize(ctx, e.id,
 		client.ExecResizeOptions{Height: uint(max(height, 0)), Width: uint(max(width, 0))})
-	return fault("resize exec", err)
+	return e.runtime.fault("resize exec", err)
 }
 
 // Wait waits for the end of the output, then until the engine knows the exit code, which may take a moment longer.
@@ -107,7 +106,7 @@ func (e *execution) Wait(ctx context.Context) (int, error) {
 	for {
 		inspected, err := e.runtime.client.ExecInspect(ctx, e.id, client.ExecInspectOptions{})
 		if err != nil {
-			return 0, fault("exit code of exec", err)
+			return 0, e.runtime.fault("exit code of exec", err)
 		}
 		if !inspected.Running {
 			e.exited.Store(true)

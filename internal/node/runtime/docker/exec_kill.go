@@ -26,18 +26,18 @@ func (e *execution) Kill(ctx context.Context) error {
 		state, err := e.runtime.client.ExecInspect(ctx, e.id, client.ExecInspectOptions{})
 		switch {
 		case err != nil:
-			return fault("inspect exec", err)
+			return e.runtime.fault("inspect exec", err)
 		case !state.Running && (state.PID > 0 || e.over()):
 			return nil
 		case state.Running && runsIn(state.PID, state.ContainerID):
 			if err := killGroup(state.PID); err != nil {
-				return fmt.Errorf("kill exec in container %s: %w", short(state.ContainerID), err)
+				return fmt.Errorf("kill exec in container %s: %w", e.runtime.nameOf(state.ContainerID), err)
 			}
 		}
 		select {
 		case <-again.C:
 		case <-ctx.Done():
-			return fmt.Errorf("kill exec in container %s: %w", short(state.ContainerID), errForeignProcess)
+			return fmt.Errorf("kill exec in container %s: %w", e.runtime.nameOf(state.ContainerID), errForeignProcess)
 		}
 	}
 }

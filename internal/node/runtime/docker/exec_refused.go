@@ -3,6 +3,7 @@ package docker
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -55,30 +56,35 @@ func (e *execution) explain(first *firstWords, tty bool) error {
 		_, err := first.to.Write(first.said.Bytes())
 		return err
 	}
-	to, end := io.Writer(e.stderr), "\n"
+	to, between, end := io.Writer(e.stderr), "; ", "\n" // one line: of a probe's output only the last is kept
 	if tty {
-		to, end = first.to, "\r\n"
+		to, between, end = first.to, "\r\n  ", "\r\n"
 	}
-	_, err = io.WriteString(to, "error: "+refusedText(first.said.String())+end)
+	said, next := refusedText(e.pod, first.said.String())
+	_, err = io.WriteString(to, "error: "+said+between+next+end)
 	return err
 }
 
 // shells are programs that people often ask for, and that an image built FROM scratch lacks.
 var shells = []string{"sh", "bash", "ash", "/bin/sh", "/bin/bash", "/bin/ash"}
 
-// refusedText returns a sentence that explains why a command could not be started.
-func refusedText(engine string) string {
+// refusedText returns a sentence that explains why a command could not be started in a pod, and the next step.
+func refusedText(pod, engine string) (said, next string) {
 	detail := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(engine), refusedPrefix))
 	if containsAll(detail, []string{"setns"}) || containsAll(detail, []string{"stopped"}) {
-		return "the container isn't running: it has ended just now"
+		return pod + " ended just now", "its output: tend logs " + pod
 	}
-	refused := rejection("exec", detail)
+	refused := rejection("its node", "exec in "+pod, detail)
 	if refused == nil {
-		return detail
+		return "exec in " + pod + ": " + detail, "more: tend describe " + pod
 	}
 	program := programIn().FindStringSubmatch(detail)
-	if refused.Reason == "CommandNotFound" && program != nil && slices.Contains(shells, program[1]) {
-		return refused.Detail + " (built FROM scratch?)"
+	if refused.Reason != "CommandNotFound" || program == nil {
+		return refused.Detail, "name a program of its image that can be run"
 	}
-	return refused.Detail
+	said = fmt.Sprintf("the image of %s has no program %s", pod, program[1])
+	if slices.Contains(shells, program[1]) {
+		said += " (built FROM scratch?)"
+	}
+	return said, "name a program that it has"
 }

@@ -6,17 +6,27 @@ import (
 )
 
 func TestRefusedText(t *testing.T) {
-	for name, tc := range map[string]struct{ engine, want string }{
-		"no shell":   {`OCI runtime exec failed: exec failed: unable to start container process: exec: "sh": executable file not found in $PATH: unknown` + "\r\n", "the image has no program sh (built FROM scratch?)"},
-		"by path":    {`OCI runtime exec failed: exec failed: container_linux.go:380: starting container process caused: exec: "/bin/bash": stat /bin/bash: no such file or directory: unknown`, "the image has no program /bin/bash (built FROM scratch?)"},
-		"no program": {`OCI runtime exec failed: exec failed: unable to start container process: exec: "rails": executable file not found in $PATH: unknown`, "the image has no program rails"},
-		"ended":      {"OCI runtime exec failed: exec failed: container_linux.go:380: starting container process caused: process_linux.go:99: starting setns process caused: exit status 1: unknown", "the container isn't running: it has ended just now"},
-		"stopped": {"OCI runtime exec failed: exec failed: cannot exec in a stopped container: unknown",
-			"the container isn't running: it has ended just now"},
-		"another": {"OCI runtime exec failed: something new", "something new"},
+	const pod, begins = "prod-web.ab12", "OCI runtime exec failed: exec failed: "
+	for name, tc := range map[string]struct{ engine, want, next string }{
+		"no shell": {begins + `unable to start container process: exec: "sh": executable file not found in $PATH: unknown` +
+			"\r\n",
+			"the image of prod-web.ab12 has no program sh (built FROM scratch?)", "name a program that it has"},
+		"by path": {begins + `container_linux.go:380: starting container process caused: exec: "/bin/bash": stat /bin/bash: ` +
+			`no such file or directory: unknown`,
+			"the image of prod-web.ab12 has no program /bin/bash (built FROM scratch?)", "name a program that it has"},
+		"no program": {begins + `unable to start container process: exec: "rails": executable file not found in $PATH: unknown`,
+			"the image of prod-web.ab12 has no program rails", "name a program that it has"},
+		"a folder": {begins + `unable to start container process: exec: "/data": permission denied: unknown`,
+			"/data can't be run: it isn't executable, or is a folder", "name a program of its image that can be run"},
+		"ended": {begins + "container_linux.go:380: starting container process caused: process_linux.go:99: starting setns " +
+			"process caused: exit status 1: unknown", "prod-web.ab12 ended just now", "its output: tend logs prod-web.ab12"},
+		"stopped": {begins + "cannot exec in a stopped container: unknown", "prod-web.ab12 ended just now",
+			"its output: tend logs prod-web.ab12"},
+		"another": {"OCI runtime exec failed: something new", "exec in prod-web.ab12: something new",
+			"more: tend describe prod-web.ab12"},
 	} {
-		if got := refusedText(tc.engine); got != tc.want {
-			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		if got, next := refusedText(pod, tc.engine); got != tc.want || next != tc.next {
+			t.Errorf("%s: %q, next %q, want %q, next %q", name, got, next, tc.want, tc.next)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func (r *Runtime) Resolve(ctx context.Context, ref string) (runtime.Image, error
 		return runtime.Image{}, fmt.Errorf("image %s: %w", ref, runtime.ErrNotFound)
 	}
 	if err != nil {
-		return runtime.Image{}, fault("inspect image "+ref, err)
+		return runtime.Image{}, r.fault("inspect image "+ref, err)
 	}
 	image := runtime.Image{ID: found.ID, Reference: ref, Digest: repositoryDigest(ref, found.RepoDigests),
 		Arch: found.Architecture}

@@ -15,7 +15,7 @@ import (
 func (r *Runtime) Info(ctx context.Context) (runtime.Info, error) {
 	result, err := r.client.Info(ctx, client.InfoOptions{})
 	if err != nil {
-		return runtime.Info{}, fault("ask the engine about itself", err)
+		return runtime.Info{}, r.fault("ask the engine about itself", err)
 	}
 	info := runtime.Info{
 		Name: api.RuntimeDocker, Version: result.Info.ServerVersion, ID: result.Info.ID,

@@ -27,8 +27,9 @@ func (r *Runtime) Start(ctx context.Context, id string) error {
 		}
 		_, err = r.client.ContainerStart(ctx, id, client.ContainerStartOptions{})
 	}
+	failed := r.containerFault("start", id, err)
 	r.forget(err, id)
-	return r.withOwner(ctx, fault("start container "+short(id), err))
+	return r.withOwner(ctx, failed)
 }
 
 // Stop sends the stop signal, waits and kills. The engine counts in seconds: other grace periods are rounded up.
@@ -45,7 +46,7 @@ func (r *Runtime) Stop(ctx context.Context, id string, grace time.Duration) erro
 	if r.forget(err, id) {
 		return nil
 	}
-	return fault("stop container "+short(id), err)
+	return r.containerFault("stop", id, err)
 }
 
 // Remove kills and removes a container. If another removal is under way, Remove waits for it.
@@ -68,7 +69,7 @@ func (r *Runtime) Remove(ctx context.Context, id string) error {
 	if err == nil {
 		r.owned.drop(id)
 	}
-	return fault("remove container "+short(id), err)
+	return r.containerFault("remove", id, err)
 }
 
 func (r *Runtime) awaitRemoval(ctx context.Context, id string) error {

@@ -2,6 +2,8 @@ package docker
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
@@ -21,14 +23,14 @@ func (r *Runtime) List(ctx context.Context) ([]runtime.Container, error) {
 	filters := make(client.Filters).Add("label", api.LabelCluster+"="+r.options.Cluster)
 	listed, err := r.client.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filters})
 	if err != nil {
-		return nil, fault("list containers", err)
+		return nil, r.fault("list containers", err)
 	}
 	found := make([]*runtime.Container, len(listed.Items))
 	ids := make([]string, len(listed.Items))
-	known := make(map[string]bool, len(ids))
+	known := make(map[string]string, len(ids))
 	for i, item := range listed.Items {
 		ids[i] = item.ID
-		known[item.ID] = true
+		known[item.ID] = strings.TrimPrefix(slices.Concat(item.Names, []string{""})[0], "/")
 	}
 	if err := r.inspectAll(ctx, ids, found); err != nil {
 		return nil, err
@@ -74,7 +76,7 @@ func (r *Runtime) inspectInto(ctx context.Context, id string, found **runtime.Co
 		return nil
 	}
 	if err != nil {
-		return fault("inspect container "+short(id), err)
+		return r.containerFault("inspect", id, err)
 	}
 	container := r.read(inspected.Container)
 	*found = &container

@@ -31,8 +31,9 @@ func (r *Runtime) Logs(ctx context.Context, id string, opts runtime.LogOptions) 
 	if err != nil {
 		return nil, err
 	}
-	reader := &logReader{id: id, ctx: ctx, body: body, input: bufio.NewReaderSize(body, 32<<10)}
+	reader := &logReader{ctx: ctx, body: body, input: bufio.NewReaderSize(body, 32<<10)}
 	reader.tty = inspected.Container.Config.Tty
+	reader.fault = func(err error) error { return r.containerFault("logs of", id, err) }
 	if opts.Follow {
 		opts.Follow = false
 		reader.reopen = func(last time.Time) (io.ReadCloser, error) { return r.openLogs(ctx, id, behind(opts, last)) }
@@ -50,7 +51,7 @@ func (r *Runtime) openLogs(ctx context.Context, id string, opts runtime.LogOptio
 	}
 	body, err := r.client.ContainerLogs(ctx, id, request)
 	if err != nil {
-		return nil, fault("logs of container "+short(id), err)
+		return nil, r.containerFault("logs of", id, err)
 	}
 	return body, nil
 }
@@ -68,12 +69,13 @@ func behind(opts runtime.LogOptions, last time.Time) runtime.LogOptions {
 // terminal it is plain text.
 type logReader struct {
 	ctx   context.Context //nolint:containedctx // distinguishes a stream that was cut from one that was closed
-	id    string
 	body  io.ReadCloser
 	input *bufio.Reader
 	tty   bool
 	// reopen reads the lines after a moment without following; nil if the log wasn't followed, and after the first call.
 	reopen func(last time.Time) (io.ReadCloser, error)
+	// fault names the container in an error.
+	fault func(error) error
 	// last is the latest time of a message.
 	last time.Time
 	// partial holds the incomplete line of each stream; ready the complete ones.
@@ -103,7 +105,7 @@ func (l *logReader) Next() (runtime.LogLine, error) {
 			if cause := l.ctx.Err(); cause != nil {
 				err = cause
 			}
-			return runtime.LogLine{}, fault("logs of container "+short(l.id), err)
+			return runtime.LogLine{}, l.fault(err)
 		}
 	}
 	line := l.ready[0]

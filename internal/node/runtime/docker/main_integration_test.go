@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -32,15 +31,13 @@ func TestMain(m *testing.M) {
 }
 
 func runTests(m *testing.M) int {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	if err := testimage.Ensure(ctx, "v1", image); err != nil {
+	if err := testimage.Ensure(context.Background(), "v1", image); err != nil {
 		fmt.Fprintln(os.Stderr, "these tests need a Docker engine and the go command:", err)
 		return 1
 	}
 	code := m.Run()
 	_ = exec.Command("docker", "network", "rm", network).Run() // there is none if no test needed it
-	if err := testimage.Remove(ctx, image); err != nil {
+	if err := testimage.Remove(context.Background(), image); err != nil {
 		fmt.Fprintln(os.Stderr, "remove the test image:", err)
 		code = 1
 	}

@@ -22,7 +22,7 @@ func (r *Runtime) SaveImage(ctx context.Context, id string) (io.ReadCloser, erro
 		return nil, fmt.Errorf("image %s: %w", id, runtime.ErrNotFound)
 	}
 	if err != nil {
-		return nil, fault("save image "+id, err)
+		return nil, r.fault("save image "+id, err)
 	}
 	return content, nil
 }
@@ -31,11 +31,11 @@ func (r *Runtime) SaveImage(ctx context.Context, id string) (io.ReadCloser, erro
 func (r *Runtime) LoadImage(ctx context.Context, id string, content io.Reader) error {
 	answer, err := r.client.ImageLoad(ctx, content, client.ImageLoadWithQuiet(true))
 	if err != nil {
-		return fault("load image "+id, err)
+		return r.fault("load image "+id, err)
 	}
 	defer answer.Close()
 	if _, err := io.Copy(io.Discard, answer); err != nil {
-		return fault("load image "+id, err)
+		return r.fault("load image "+id, err)
 	}
 	if _, err := r.Resolve(ctx, id); errors.Is(err, runtime.ErrNotFound) {
 		return fmt.Errorf("%w: the archive has no %s", runtime.ErrOtherImage, id)

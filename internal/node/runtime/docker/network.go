@@ -45,7 +45,7 @@ func (r *Runtime) ensureNetworks(ctx context.Context, request *request) error {
 	request.reachNodeAt(gateway)
 	answers, err := r.options.Resolver(gateway)
 	if err != nil {
-		return fault("platform network "+r.network.name, err)
+		return r.fault("platform network "+r.network.name, err)
 	}
 	if answers {
 		request.resolveAt(gateway)
@@ -70,7 +70,7 @@ func (r *Runtime) Gateway(ctx context.Context) (netip.Addr, error) {
 func (r *Runtime) Subnet(ctx context.Context) (netip.Prefix, error) {
 	found, err := r.network.find(ctx)
 	if err != nil || len(found) == 0 {
-		return netip.Prefix{}, fault("list networks", err)
+		return netip.Prefix{}, r.fault("list networks", err)
 	}
 	for _, config := range found[0].IPAM.Config {
 		if config.Subnet.Addr().Is4() {
@@ -89,7 +89,7 @@ func (r *Runtime) RemoveNetwork(ctx context.Context) error {
 	}
 	found, err := r.network.find(ctx)
 	if err != nil {
-		return fault("list networks", err)
+		return r.fault("list networks", err)
 	}
 	for _, network := range found {
 		if network.Labels[api.LabelCluster] != r.options.Cluster {
@@ -97,7 +97,7 @@ func (r *Runtime) RemoveNetwork(ctx context.Context) error {
 		}
 		if _, err := r.client.NetworkRemove(ctx, network.ID, client.NetworkRemoveOptions{}); err != nil &&
 			!cerrdefs.IsNotFound(err) {
-			return fault("remove network "+r.network.name, err)
+			return r.fault("remove network "+r.network.name, err)
 		}
 	}
 	return nil
@@ -130,7 +130,7 @@ func (n *platformNetwork) ensure(ctx context.Context) error {
 		err = n.settle(ctx)
 	}
 	if err != nil {
-		return fault("platform network "+n.name, err)
+		return n.runtime.fault("platform network "+n.name, err)
 	}
 	n.known = true
 	return nil

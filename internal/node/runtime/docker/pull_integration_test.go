@@ -38,6 +38,12 @@ type shop struct {
 func newShop(t *testing.T) *shop {
 	t.Helper()
 	t.Parallel()
+	return newQuietShop(t)
+}
+
+// newQuietShop returns a shop for a test that sets variables of the environment, and so runs alone.
+func newQuietShop(t *testing.T) *shop {
+	t.Helper()
 	s := &shop{T: t, shelves: registry.New(registry.Logger(log.New(io.Discard, "", 0)))}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if override := s.override.Load(); override != nil {
@@ -110,7 +116,9 @@ func TestPull(t *testing.T) {
 		t.Fatal(err)
 	}
 	var seen []int
-	image, err := s.Pull(t.Context(), s.reference, func(percent int) { seen = append(seen, percent) })
+	image, err := s.Pull(t.Context(), runtime.PullSpec{Reference: s.reference}, func(percent int) {
+		seen = append(seen, percent)
+	})
 	s.wantPulled(image, err)
 	if len(seen) == 0 || seen[len(seen)-1] != 100 {
 		t.Errorf("progress %v does not end with 100", seen)
@@ -146,7 +154,7 @@ func TestPullWithCredentials(t *testing.T) {
 	})
 	for name, auth := range map[string]docker.Auth{"none": {}, "wrong": {Username: "ann", Password: "wrong"}} {
 		s.auth = auth
-		_, err := s.Pull(t.Context(), s.reference, nil)
+		_, err := s.Pull(t.Context(), runtime.PullSpec{Reference: s.reference}, nil)
 		var rejected *runtime.RejectedError
 		if !errors.As(err, &rejected) || rejected.Reason != "Unauthorized" || !strings.Contains(rejected.Next, "127.0.0.1:") {
 			t.Errorf("credentials %s: %v, want Unauthorized that names the registry", name, err)
@@ -156,7 +164,7 @@ func TestPullWithCredentials(t *testing.T) {
 		}
 	}
 	s.auth = docker.Auth{Username: "ann", Password: "right"}
-	image, err := s.Pull(t.Context(), s.reference, nil)
+	image, err := s.Pull(t.Context(), runtime.PullSpec{Reference: s.reference}, nil)
 	s.wantPulled(image, err)
 }
 
@@ -164,13 +172,13 @@ func TestPullOfWhatIsNotThere(t *testing.T) {
 	s := newShop(t)
 	for _, reference := range []string{strings.Replace(s.reference, ":v1", ":v2", 1),
 		strings.Replace(s.reference, "goods", "nothing", 1)} {
-		_, err := s.Pull(t.Context(), reference, nil)
+		_, err := s.Pull(t.Context(), runtime.PullSpec{Reference: reference}, nil)
 		var rejected *runtime.RejectedError
 		if !errors.As(err, &rejected) || rejected.Reason != "ImageNotFound" || rejected.Next == "" {
 			t.Errorf("pull %s: %v, want ImageNotFound", reference, err)
 		}
 	}
-	_, err := s.Pull(t.Context(), "Not A Reference", nil)
+	_, err := s.Pull(t.Context(), runtime.PullSpec{Reference: "Not A Reference"}, nil)
 	var rejected *runtime.RejectedError
 	if !errors.As(err, &rejected) || rejected.Reason != "InvalidReference" {
 		t.Errorf("pull of no reference: %v, want InvalidReference", err)
@@ -179,13 +187,13 @@ func TestPullOfWhatIsNotThere(t *testing.T) {
 
 func TestPullFromARegistryInTrouble(t *testing.T) {
 	s := newShop(t)
-	_, err := s.Pull(t.Context(), "127.0.0.1:1/tendtest/goods:v1", nil)
+	_, err := s.Pull(t.Context(), runtime.PullSpec{Reference: "127.0.0.1:1/tendtest/goods:v1"}, nil)
 	wantTransient(t, err, "RegistryUnreachable")
 	s.put(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "on fire", http.StatusServiceUnavailable) })
-	_, err = s.Pull(t.Context(), s.reference, nil)
+	_, err = s.Pull(t.Context(), runtime.PullSpec{Reference: s.reference}, nil)
 	wantTransient(t, err, "RegistryFailed")
 	s.override.Store(nil)
-	image, err := s.Pull(t.Context(), s.reference, nil)
+	image, err := s.Pull(t.Context(), runtime.PullSpec{Reference: s.reference}, nil)
 	s.wantPulled(image, err)
 }
 
@@ -220,7 +228,7 @@ func TestPullSlowly(t *testing.T) {
 		_, _ = w.Write(data[len(data)/2:])
 	})
 	var seen []int
-	image, err := s.Pull(t.Context(), s.reference, func(percent int) {
+	image, err := s.Pull(t.Context(), runtime.PullSpec{Reference: s.reference}, func(percent int) {
 		if seen = append(seen, percent); percent > 0 && percent < 60 {
 			select {
 			case <-shown:
@@ -257,7 +265,7 @@ func TestPullIsCancelled(t *testing.T) {
 		}
 		s.shelves.ServeHTTP(w, r)
 	})
-	if _, err := s.Pull(ctx, s.reference, nil); !errors.Is(err, context.Canceled) {
+	if _, err := s.Pull(ctx, runtime.PullSpec{Reference: s.reference}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled pull: %v", err)
 	}
 }
@@ -275,7 +283,7 @@ func TestPullBrokenInMidLayer(t *testing.T) {
 		data[len(data)/2] ^= 0xff
 		_, _ = w.Write(data)
 	})
-	_, err := s.Pull(t.Context(), s.reference, nil)
+	_, err := s.Pull(t.Context(), runtime.PullSpec{Reference: s.reference}, nil)
 	wantTransient(t, err, "BrokenImage")
 	var cuts atomic.Int32
 	s.put(func(w http.ResponseWriter, r *http.Request) {
@@ -287,7 +295,7 @@ func TestPullBrokenInMidLayer(t *testing.T) {
 		_, _ = w.Write(data[:len(data)/2])
 		panic(http.ErrAbortHandler)
 	})
-	image, err := s.Pull(t.Context(), s.reference, nil)
+	image, err := s.Pull(t.Context(), runtime.PullSpec{Reference: s.reference}, nil)
 	s.wantPulled(image, err)
 	if cuts.Load() < 3 {
 		t.Errorf("%d fetches: nothing was cut", cuts.Load())
@@ -298,8 +306,8 @@ func TestPullBrokenInMidLayer(t *testing.T) {
 // answers.
 func TestATagThatIsNotHere(t *testing.T) {
 	repository, tag, _ := strings.Cut(image, ":")
-	_, err := newCluster(t).Pull(t.Context(), repository+":v99", func(int) {})
-	if want := "no image " + repository + ":v99 here (" + tag + " is); docker.io "; err == nil ||
+	_, err := newCluster(t).Pull(t.Context(), runtime.PullSpec{Reference: repository + ":v99"}, func(int) {})
+	if want := " has no image " + repository + ":v99 (its tags: " + tag + "), and docker.io "; err == nil ||
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}

@@ -1,15 +1,13 @@
 package docker
 
 import (
-	"cmp"
-	"fmt"
 	"regexp"
-	"strings"
 
 	"tend.dev/tend/api/pattern"
 )
 
-// rejected is a row of the table: words that must all be in the engine's message, and their meaning.
+// rejected is a row of the table: words that must all be in the engine's message, and their meaning. In say and next,
+// {node} stands for the machine.
 type rejected struct {
 	words  []string
 	reason string
@@ -23,82 +21,106 @@ type rejected struct {
 // Patterns that find the names in the engine's message for a sentence.
 var (
 	portIn    = pattern.Lazy(`(?:Bind for|listen \w+) (\S+?:\d+)[: ]`)
+	addressIn = pattern.Lazy(`(?:listen \w+|[Bb]ind(?:ing)? (?:host port )?for) \[?([0-9a-fA-F.:]+?)\]?:\d+[: ]`)
 	pathIn    = pattern.Lazy(`does not exist: (.+?)"?$`)
 	programIn = pattern.Lazy(`exec: "([^"]+)"|exec ([^ :]+): exec format`)
+	userIn    = pattern.Lazy(`unable to find (?:user|group) (.+?):`)
+	sysctlIn  = pattern.Lazy(`sysctl "([^"]+)"|sysctl key ([^ :]+)|/proc/sys/([^ :]+)`)
+	optionIn  = pattern.Lazy(`allowed is (\S+)|only (\d+ CPUs)|capability: "([^"]+)"`)
+	mountIn   = pattern.Lazy(`mounting "([^"]+)"`)
+	volumeIn  = pattern.Lazy(`volume specification: '([^']+)'|"([^"]+)" includes invalid|mount point: (\S+)|mode: (\S+)`)
+	driverIn  = pattern.Lazy(`volume plugin ([^ :]+)|device driver "([^"]+)"`)
+	deviceIn  = pattern.Lazy(`custom device "([^"]+)"`)
+	folderIn  = pattern.Lazy(`cwd \("([^"]+)"\)|mkdir:? (\S+?):? is not`)
+	runtimeIn = pattern.Lazy(`runtime (?:specified|name:?) "?([^ "]+)`)
+	imageIn   = pattern.Lazy(`image: ([^ ]+)$`)
+	networkIn = pattern.Lazy(`network (\S+) not found`)
+	podIn     = pattern.Lazy(`[Cc]ontainer (\S+) is `)
 )
 
-func (r rejected) sentence(detail string) string {
-	if !strings.Contains(r.say, "%s") {
-		return r.say
-	}
-	named := ""
-	if found := r.find().FindStringSubmatch(detail); found != nil {
-		named = cmp.Or(found[1:]...)
-	}
-	return strings.Join(strings.Fields(fmt.Sprintf(r.say, named)), " ")
-}
+const (
+	freePort    = "stop it, or change `ports`; Tend retries"
+	otherUser   = "correct user, or give a number such as 1000"
+	otherProg   = "correct `command` or `entrypoint`"
+	noProgram   = "the image has no program %s"
+	lowerUlimit = "lower it, or raise the limit of the engine there"
+	noRuntime   = "configure it in the engine there, or leave --runtime out"
+)
 
 // rejections are the engine's messages for a faulty spec, the specific ones before the general. The engine has no codes
 // for them; the texts are those of 20.10 and later versions.
 var rejections = []rejected{
-	{[]string{"port is already allocated"}, "PortTaken", "stop it, or change `ports`; Tend retries",
-		"port %s is in use", portIn},
-	{[]string{"address already in use"}, "PortTaken", "stop it, or change `ports`; Tend retries",
-		"port %s is in use", portIn},
+	{[]string{"port is already allocated"}, "PortTaken", freePort, "port %s is in use", portIn},
+	{[]string{"address already in use"}, "PortTaken", freePort, "port %s is in use", portIn},
 	{[]string{"cannot assign requested address"}, "AddressNotFound",
-		"name an address of this node in ports, or leave it out", "", nil},
-	{[]string{"bind source path does not exist"}, "MountNotFound",
-		"create it on the node, or correct `volumes`; Tend retries", "the host path %s does not exist", pathIn},
-	{[]string{"error setting rlimit"}, "UlimitTooHigh",
-		"lower ulimits to the node's hard limit, or raise that limit for the engine", "", nil},
-	{[]string{"error setting rlimits"}, "UlimitTooHigh",
-		"lower ulimits to the node's hard limit, or raise that limit for the engine", "", nil},
-	{[]string{"sysctl \"", "\" is not "}, "InvalidOption",
-		"set it on the node itself, or leave --sysctl out: a container has its own net.* and a few of kernel.* alone", "", nil},
-	{[]string{"write sysctl key", "no such file or directory"}, "InvalidOption",
-		"correct --sysctl: the node's kernel has no such key", "", nil},
-	{[]string{"not a directory", "mount"}, "InvalidMount", "mount a file on a file and a folder on a folder", "", nil},
+		"name an address of {node} in ports, or leave it out", "the address %s isn't one of {node}", addressIn},
+	{[]string{"bind source path does not exist"}, "MountNotFound", "create it there, or correct `volumes`; Tend retries",
+		"the host path %s does not exist on {node}", pathIn},
+	{[]string{"error setting rlimit"}, "UlimitTooHigh", lowerUlimit,
+		"a limit in ulimits is higher than {node} allows", nil},
+	{[]string{"sysctl \"", "\" is not "}, "InvalidOption", "set it on {node} itself, or leave --sysctl out",
+		"a container can't set the sysctl %s: only net.* and a few of kernel.* are its own", sysctlIn},
+	{[]string{"write sysctl key", "no such file or directory"}, "InvalidOption", "correct --sysctl",
+		"the kernel of {node} has no sysctl %s", sysctlIn},
+	{[]string{"open /proc/sys/", "no such file or directory"}, "InvalidOption", "correct --sysctl",
+		"the kernel of {node} has no sysctl %s", sysctlIn},
+	{[]string{"minimum memory limit allowed"}, "InvalidOption", "raise resources.limits.memory",
+		"the memory limit is lower than what Docker needs: %s", optionIn},
+	{[]string{"range of cpus is from"}, "InvalidOption", "lower resources.limits.cpu",
+		"the CPU limit is higher than what {node} has: %s", optionIn},
+	{[]string{"unknown capability"}, "InvalidOption", "correct cap_add and cap_drop",
+		"there is no capability %s", optionIn},
+	{[]string{"not a directory", "mount"}, "InvalidMount", "mount a file on a file and a folder on a folder",
+		"the mount of %s puts a file on a folder, or a folder on a file", mountIn},
 	{[]string{"invalid mount config"}, "InvalidMount", "correct volumes", "", nil},
-	{[]string{"invalid volume specification"}, "InvalidMount",
-		"write source:target[:mode] with an absolute target", "", nil},
-	{[]string{"invalid characters for a local volume name"}, "InvalidMount",
-		"use an absolute path or a volume's name", "", nil},
-	{[]string{"duplicate mount point"}, "InvalidMount", "mount each target once", "", nil},
-	{[]string{"invalid mode"}, "InvalidMount", "use ro or rw as a mount's mode", "", nil},
+	{[]string{"invalid volume specification"}, "InvalidMount", "write source:target[:mode] with an absolute target",
+		"volumes has an entry that names no mount: %s", volumeIn},
+	{[]string{"invalid characters for a local volume name"}, "InvalidMount", "correct volumes",
+		"volumes has a source that is neither an absolute path nor a volume's name: %s", volumeIn},
+	{[]string{"duplicate mount point"}, "InvalidMount", "mount it once",
+		"volumes has two mounts at the target %s", volumeIn},
+	{[]string{"invalid mode"}, "InvalidMount", "write ro or rw", "a mount in volumes has an unknown mode: %s", volumeIn},
 	{[]string{"error while mounting volume"}, "MountFailed", "check the volume's driver and options", "", nil},
-	{[]string{"error looking up volume plugin"}, "VolumeDriverNotFound",
-		"install the volume driver on the node, or use another one", "", nil},
-	{[]string{"unable to find user"}, "UserNotFound", "use a user of the image, or a number", "", nil},
-	{[]string{"unable to find group"}, "GroupNotFound", "use a group of the image, or a number", "", nil},
-	{[]string{"no matching entries in passwd file"}, "UserNotFound", "use a user of the image, or a number", "", nil},
-	{[]string{"executable file not found"}, "CommandNotFound", "correct `command` or `entrypoint`",
-		"the image has no program %s", programIn},
-	{[]string{"exec:", "no such file or directory"}, "CommandNotFound", "correct `command` or `entrypoint`",
-		"the image has no program %s", programIn},
+	{[]string{"error looking up volume plugin"}, "VolumeDriverNotFound", "install it there, or use another driver",
+		"{node} has no volume driver %s", driverIn},
+	{[]string{"unable to find user"}, "UserNotFound", otherUser, "the image has no user %s", userIn},
+	{[]string{"unable to find group"}, "GroupNotFound", otherUser, "the image has no group %s", userIn},
+	{[]string{"no matching entries in passwd file"}, "UserNotFound", otherUser,
+		"the image has no user of that name", nil},
+	{[]string{"executable file not found"}, "CommandNotFound", otherProg, noProgram, programIn},
+	{[]string{"exec:", "no such file or directory"}, "CommandNotFound", otherProg, noProgram, programIn},
 	{[]string{"no command specified"}, "CommandNotFound", "set `command`", "the image names no command", nil},
 	{[]string{"exec:", "permission denied"}, "CommandNotExecutable",
-		"make it executable in the image (chmod +x), or run it by an interpreter",
-		"permission denied: %s is not executable", programIn},
-	{[]string{"exec format error"}, "CommandNotExecutable", "use an image for this node's processor",
-		"the program %s is for another processor, or no program", programIn},
-	{[]string{"exec:", "is a directory"}, "CommandNotExecutable", "correct `command` or `entrypoint`",
+		"correct `command`; if it is a file: chmod +x in the image",
+		"%s can't be run: it isn't executable, or is a folder", programIn},
+	{[]string{"exec format error"}, "CommandNotExecutable",
+		"use an image for that processor; if it is a script: begin it with #!/bin/sh",
+		"the program %s is not made for the processor of {node}, or is a script without #!", programIn},
+	{[]string{"exec:", "is a directory"}, "CommandNotExecutable", otherProg,
 		"%s is a folder of the image, not a program", programIn},
-	{[]string{"error gathering device information"}, "DeviceNotFound",
-		"correct devices; the node has no such device", "", nil},
-	{[]string{"could not select device driver"}, "DeviceNotFound", "install the device's driver on the node", "", nil},
-	{[]string{"chdir to cwd"}, "InvalidWorkingDir", "correct working_dir", "", nil},
-	{[]string{"cannot mkdir", "is not a directory"}, "InvalidWorkingDir",
-		"correct working_dir; it names a file of the image", "", nil},
-	{[]string{"unknown runtime specified"}, "RuntimeNotFound",
-		"configure the runtime in the engine, or leave --runtime out", "", nil},
-	{[]string{"unknown or invalid runtime name"}, "RuntimeNotFound",
-		"configure the runtime in the engine, or leave --runtime out", "", nil},
-	{[]string{"is not running"}, "NotRunning", "start the container first", "", nil},
-	{[]string{"container", "is paused"}, "NotRunning", "unpause the container first", "", nil},
+	{[]string{"error gathering device information"}, "DeviceNotFound", "correct devices",
+		"{node} has no device %s", deviceIn},
+	{[]string{"could not select device driver"}, "DeviceNotFound", "install it there",
+		"{node} has no device driver %s", driverIn},
+	{[]string{"chdir to cwd", "permission denied"}, "InvalidWorkingDir", "correct working_dir or user",
+		"the container's user may not enter the folder %s", folderIn},
+	{[]string{"chdir to cwd"}, "InvalidWorkingDir", "correct working_dir",
+		"the image has no folder %s to run in", folderIn},
+	{[]string{"cannot mkdir", "is not a directory"}, "InvalidWorkingDir", "correct working_dir",
+		"the working directory %s is a file of the image, not a folder", folderIn},
+	{[]string{"unknown runtime specified"}, "RuntimeNotFound", noRuntime,
+		"the engine of {node} has no runtime %s", runtimeIn},
+	{[]string{"unknown or invalid runtime name"}, "RuntimeNotFound", noRuntime,
+		"the engine of {node} has no runtime %s", runtimeIn},
+	{[]string{"is not running"}, "NotRunning", "tend get pods shows its state",
+		"the container %s is not running", podIn},
+	{[]string{"container", "is paused"}, "NotRunning", "docker unpause it on {node}",
+		"the container %s is paused", podIn},
 	{[]string{"invalid reference format"}, "InvalidReference", "write the image as [registry/]name[:tag]", "", nil},
-	{[]string{"no such image"}, "ImageNotFound", "build or pull the image on this node", "", nil},
-	{[]string{"network", "not found"}, "NetworkNotFound",
-		"create the network on this node, or take it out of networks", "", nil},
+	{[]string{"no such image"}, "ImageNotFound", "build or pull it there, or correct image",
+		"{node} has no image %s", imageIn},
+	{[]string{"network", "not found"}, "NetworkNotFound", "create it there, or take it out of networks",
+		"the network %s doesn't exist on {node}", networkIn},
 	{[]string{"user specified ip address is supported"}, "InvalidOption",
 		"leave --ip out, or use a network with a subnet of its own", "", nil},
 }

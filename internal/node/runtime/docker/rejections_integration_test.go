@@ -18,6 +18,23 @@ func TestRejections(t *testing.T) {
 	holder := c.start(api.DeploymentSpec{Ports: []string{"8080"}})
 	taken := fmt.Sprintf("127.0.0.1:%d:80", holder.Ports[0].HostPort)
 	none := "none"
+	says := map[string]string{ // the beginning of the message
+		"port":    "port " + strings.TrimSuffix(taken, ":80") + " is in use by container ",
+		"command": "the image has no program /nope",
+		"path":    "the image has no program nope", "folder": "/data can't be run: it isn't executable, or is a folder",
+		"user": "the image has no user nobody-here", "device": "node local has no device /dev/nope",
+		"mount":     "the host path /nope/nope does not exist on node local",
+		"bind":      "the mount of /etc/hostname puts a file on a folder",
+		"ulimit":    "a limit in ulimits is higher than node local allows",
+		"memory":    "the memory limit is lower than what Docker needs: 6",
+		"cpus":      "the CPU limit is higher than what node local has: ",
+		"cap":       "there is no capability CAP_FLY",
+		"network":   "the network tendtest-absent doesn't exist on node local",
+		"runtime":   "the engine of node local has no runtime nope",
+		"sysctl":    "a container can't set the sysctl kernel.nope: ",
+		"no sysctl": "the kernel of node local has no sysctl net",
+		"directory": "the working directory /server is a file of the image, not a folder",
+	}
 	tests := map[string]struct {
 		reason  string
 		spec    api.DeploymentSpec
@@ -81,6 +98,9 @@ func TestRejections(t *testing.T) {
 			var rejected *runtime.RejectedError
 			if !errors.As(err, &rejected) || rejected.Reason != test.want || rejected.Next == "" {
 				t.Fatalf("%s: %#v (%v), want %s with a next step", test.reason, err, err, test.want)
+			}
+			if !strings.HasPrefix(rejected.Detail, says[name]) {
+				t.Errorf("%q, want %q", rejected.Detail, says[name])
 			}
 			seen, err := c.Inspect(t.Context(), spec.Name)
 			if made.ID == "" && !errors.Is(err, runtime.ErrNotFound) {

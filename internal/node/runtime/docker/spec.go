@@ -48,6 +48,8 @@ func newRequest(spec runtime.ContainerSpec, m machine) (*request, error) {
 		return nil, invalid("docker_options", err)
 	}
 	if spec.Private {
+		spec.Aliases, spec.Spec.Hostname = nil, ""
+		options.Hostname, options.Domainname = "", ""
 		options.Publish, options.PublishAll, options.NetworkAliases = nil, false, nil
 		for i := range options.Networks {
 			options.Networks[i].Aliases = nil

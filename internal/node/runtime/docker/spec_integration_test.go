@@ -262,8 +262,11 @@ func TestExecOfNoProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 		code, err := missing.Wait(t.Context())
-		if got, want := strings.TrimSpace(string(stdout)+string(stderr)),
-			"error: the image has no program bash (built FROM scratch?)"; got != want || err != nil || code == 0 {
+		want := "error: the image of " + run.Name + " has no program bash (built FROM scratch?); name a program that it has"
+		if tty { // two lines for a person
+			want = strings.Replace(want, "; ", "\r\n  ", 1)
+		}
+		if got := strings.TrimSpace(string(stdout) + string(stderr)); got != want || err != nil || code == 0 {
 			t.Errorf("terminal %v: %q, exit code %d, %v; want %q", tty, got, code, err, want)
 		}
 		if !tty && len(stdout) > 0 {

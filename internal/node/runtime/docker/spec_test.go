@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"net/netip"
 	"os"
 	"reflect"
@@ -203,6 +204,29 @@ func wantComplete(t *testing.T, of reflect.Type, used map[string]bool, except []
 		}
 		if !used[name] && !slices.Contains(except, name) {
 			t.Errorf("%s.%s: no golden line shows what it becomes", of.Name(), name)
+		}
+	}
+}
+
+// TestAPrivateContainerHasNoNames: the engine answers for aliases on each network, and for the hostname.
+func TestAPrivateContainerHasNoNames(t *testing.T) {
+	spec := runtime.ContainerSpec{Name: "shop-web.v1-command", Aliases: []string{"web.shop"}, Spec: api.DeploymentSpec{
+		Container: api.Container{Hostname: "db.shop", DockerOptions: []string{
+			"--hostname=db", "--domainname=example.org", "--network=name=shop_default,alias=db", "--network-alias=store"}}}}
+	for private, want := range map[bool]string{
+		false: "db.shop example.org [[web.shop] [db store]]", true: "shop-web.v1-command  [[] []]",
+	} {
+		spec.Private = private
+		made, err := newRequest(spec, machine{network: api.Network})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var aliases [][]string
+		for _, e := range made.endpoints {
+			aliases = append(aliases, e.settings.Aliases)
+		}
+		if got := fmt.Sprint(made.Config.Hostname, " ", made.Config.Domainname, " ", aliases); got != want {
+			t.Errorf("private %v: %q, want %q", private, got, want)
 		}
 	}
 }

@@ -25,20 +25,20 @@ func (r *Runtime) Stats(ctx context.Context, id string) (runtime.Stats, error) {
 			return stats, nil // for any other outcome the engine has the words
 		}
 	}
-	operation := "stats of container " + short(id)
+	failed := func(err error) error { return r.containerFault("stats of", id, err) }
 	result, err := r.client.ContainerStats(ctx, id, client.ContainerStatsOptions{})
 	if err != nil {
-		r.forget(err, id)
-		return runtime.Stats{}, fault(operation, err)
+		defer r.forget(err, id)
+		return runtime.Stats{}, failed(err)
 	}
 	defer result.Body.Close()
 	var response container.StatsResponse
 	if err := json.NewDecoder(io.LimitReader(result.Body, maxStatsBytes)).Decode(&response); err != nil {
-		return runtime.Stats{}, fault(operation, err)
+		return runtime.Stats{}, failed(err)
 	}
 	if response.PidsStats.Current == 0 && response.CPUStats.CPUUsage.TotalUsage == 0 {
-		return runtime.Stats{}, &runtime.RejectedError{Reason: "NotRunning", Detail: operation + ": it is not running",
-			Next: "start the container first"}
+		return runtime.Stats{}, &runtime.RejectedError{Reason: "NotRunning", Detail: "the container " + r.nameOf(id) + " is not running",
+			Next: "tend get pods shows its state"}
 	}
 	return readStats(response), nil
 }

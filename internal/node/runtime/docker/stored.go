@@ -15,7 +15,7 @@ var _ runtime.ImageStore = (*Runtime)(nil)
 func (r *Runtime) Images(ctx context.Context) ([]runtime.StoredImage, error) {
 	containers, err := r.client.ContainerList(ctx, client.ContainerListOptions{All: true})
 	if err != nil {
-		return nil, fault("list containers", err)
+		return nil, r.fault("list containers", err)
 	}
 	used := map[string]bool{}
 	for _, container := range containers.Items {
@@ -23,7 +23,7 @@ func (r *Runtime) Images(ctx context.Context) ([]runtime.StoredImage, error) {
 	}
 	list, err := r.client.ImageList(ctx, client.ImageListOptions{})
 	if err != nil {
-		return nil, fault("list images", err)
+		return nil, r.fault("list images", err)
 	}
 	out := make([]runtime.StoredImage, 0, len(list.Items))
 	for _, image := range list.Items {

@@ -17,7 +17,7 @@ var _ runtime.DiskUser = (*Runtime)(nil)
 func (r *Runtime) DiskUse(ctx context.Context) (runtime.DiskUse, error) {
 	result, err := r.client.DiskUsage(ctx, client.DiskUsageOptions{Images: true, Volumes: true})
 	if err != nil {
-		return runtime.DiskUse{}, fault("ask the engine for its disk usage", err)
+		return runtime.DiskUse{}, r.fault("ask the engine for its disk usage", err)
 	}
 	use := runtime.DiskUse{
 		Images:  api.DiskUse{Count: int(result.Images.TotalCount), Bytes: result.Images.TotalSize},
@@ -28,13 +28,13 @@ func (r *Runtime) DiskUse(ctx context.Context) (runtime.DiskUse, error) {
 	}
 	info, err := r.client.Info(ctx, client.InfoOptions{})
 	if err != nil {
-		return use, fault("ask the engine about itself", err)
+		return use, r.fault("ask the engine about itself", err)
 	}
 	own, err := r.client.ContainerList(ctx, client.ContainerListOptions{
 		All: true, Filters: make(client.Filters).Add("label", api.LabelCluster+"="+r.options.Cluster),
 	})
 	if err != nil {
-		return use, fault("list containers", err)
+		return use, r.fault("list containers", err)
 	}
 	use.SizeBytes, use.FreeBytes = runtime.Room(info.Info.DockerRootDir)
 	for _, item := range own.Items {

@@ -18,7 +18,7 @@ func (r *Runtime) EnsureVolume(ctx context.Context, name string, labels map[stri
 	labels = r.volumeLabels(labels)
 	made, err := r.client.VolumeCreate(ctx, client.VolumeCreateOptions{Name: name, Labels: labels})
 	if err != nil {
-		return fault("make volume "+name, err)
+		return r.fault("make volume "+name, err)
 	}
 	return runtime.CheckVolume(name, made.Volume.Labels, labels)
 }
@@ -55,7 +55,7 @@ func (r *Runtime) volumeExists(ctx context.Context, name string) (bool, error) {
 	if cerrdefs.IsNotFound(err) {
 		return false, nil
 	}
-	return err == nil, fault("inspect volume "+name, err)
+	return err == nil, r.fault("inspect volume "+name, err)
 }
 
 // RemoveVolume never forces: a volume in use by a container stays, and the error says which container that is.
@@ -65,7 +65,7 @@ func (r *Runtime) RemoveVolume(ctx context.Context, name string, labels map[stri
 		return nil
 	}
 	if err != nil {
-		return fault("inspect volume "+name, err)
+		return r.fault("inspect volume "+name, err)
 	}
 	if err := runtime.CheckRemoval(name, there.Volume.Labels, r.volumeLabels(labels)); err != nil {
 		return err
@@ -74,5 +74,5 @@ func (r *Runtime) RemoveVolume(ctx context.Context, name string, labels map[stri
 	if cerrdefs.IsNotFound(err) {
 		return nil
 	}
-	return fault("remove volume "+name, err)
+	return r.fault("remove volume "+name, err)
 }

@@ -26,7 +26,7 @@ func (r *Runtime) SecondWriter(ctx context.Context, spec api.DeploymentSpec) (vo
 			continue // the creation reports the fault
 		}
 		if err != nil {
-			return volumes.Writer{}, false, fault("inspect container "+name, err)
+			return volumes.Writer{}, false, r.fault("inspect container "+name, err)
 		}
 		written = append(written, places{}.writable(found.Container.Mounts)...)
 	}
@@ -99,7 +99,7 @@ func (r *Runtime) secondWriter(
 func (r *Runtime) running(ctx context.Context) ([]container.Summary, error) {
 	list, err := r.client.ContainerList(ctx, client.ContainerListOptions{})
 	if err != nil {
-		return nil, fault("list the containers that use its volumes", err)
+		return nil, r.fault("list the containers that use its volumes", err)
 	}
 	return list.Items, nil
 }

@@ -123,7 +123,7 @@ func TestImages(t *testing.T) {
 	}
 	published := engine.PublishImage("reg/app:1")
 	var percents []int
-	got, err := rt.Pull(t.Context(), "reg/app:1", func(p int) { percents = append(percents, p) })
+	got, err := rt.Pull(t.Context(), runtime.PullSpec{Reference: "reg/app:1"}, func(p int) { percents = append(percents, p) })
 	if err != nil || got.ID != published || got.Digest == "" || len(percents) == 0 {
 		t.Errorf("pulled %+v, %v, progress %v", got, err, percents)
 	}
@@ -133,7 +133,7 @@ func TestImages(t *testing.T) {
 	}
 	broken := errors.New("broken in mid-layer")
 	engine.FailPulls("reg/app:1", broken)
-	if _, err := rt.Pull(t.Context(), "reg/app:1", nil); !errors.Is(err, broken) {
+	if _, err := rt.Pull(t.Context(), runtime.PullSpec{Reference: "reg/app:1"}, nil); !errors.Is(err, broken) {
 		t.Errorf("pull: %v", err)
 	}
 }

@@ -25,7 +25,7 @@ func (r *Runtime) Exec(ctx context.Context, id string, opts runtime.ExecOptions)
 	err := r.with(ctx, id, func(_ *Engine, c *container) error {
 		if c.state != runtime.StateRunning {
 			return &runtime.RejectedError{
-				Reason: "NotRunning", Detail: fmt.Sprintf("container %s is %s, not running", c.name, c.state),
+				Reason: "NotRunning", Detail: fmt.Sprintf("the container %s is %s, not running", c.name, c.state),
 				Next: "start it first",
 			}
 		}
@@ -98,7 +98,7 @@ func (r *Runtime) Stats(ctx context.Context, id string) (runtime.Stats, error) {
 	var out runtime.Stats
 	err := r.with(ctx, id, func(e *Engine, c *container) error {
 		if !c.alive() {
-			return fmt.Errorf("container %s is %s, not running", c.name, c.state)
+			return fmt.Errorf("the container %s is %s, not running", c.name, c.state)
 		}
 		out = c.behaviour.Stats
 		out.At = time.Now()

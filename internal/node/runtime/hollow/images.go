@@ -120,8 +120,8 @@ func (e *Engine) resolveLocked(reference string) (runtime.Image, error) {
 }
 
 // Pull implements runtime.Runtime.
-func (r *Runtime) Pull(ctx context.Context, reference string, progress func(percent int)) (runtime.Image, error) {
-	if err := r.begin(ctx, "pull", reference); err != nil {
+func (r *Runtime) Pull(ctx context.Context, spec runtime.PullSpec, progress func(percent int)) (runtime.Image, error) {
+	if err := r.begin(ctx, "pull", spec.Reference); err != nil {
 		return runtime.Image{}, err
 	}
 	if progress != nil {
@@ -130,7 +130,7 @@ func (r *Runtime) Pull(ctx context.Context, reference string, progress func(perc
 	if err := delay.For(ctx, r.engine.delay(func(o Options) func() time.Duration { return o.PullDelay })); err != nil {
 		return runtime.Image{}, err
 	}
-	image, err := r.engine.pull(reference)
+	image, err := r.engine.pull(spec.Reference)
 	if err == nil && progress != nil {
 		progress(100)
 	}
@@ -154,8 +154,7 @@ func (e *Engine) pull(reference string) (runtime.Image, error) {
 		return e.resolveLocked(reference)
 	case !ok:
 		return runtime.Image{}, &runtime.RejectedError{
-			Reason: "ImageNotFound", Detail: "image " + reference + " is not in the registry",
-			Next: "check the name and the tag, or push it",
+			Reason: "ImageNotFound", Detail: "docker.io has no image " + reference, Next: "correct image, or push it",
 		}
 	}
 	e.setImageLocked(reference, image.id)

@@ -41,7 +41,7 @@ func TestChangesAreSteps(t *testing.T) {
 	if _, err := r.List(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Pull(ctx, "no.such/image:1", func(int) {}); err == nil {
+	if _, err := r.Pull(ctx, runtime.PullSpec{Reference: "no.such/image:1"}, func(int) {}); err == nil {
 		t.Fatal("an image that there isn't was pulled")
 	}
 	work.End(nil)

@@ -35,14 +35,14 @@ func (r *Runtime) account(declared, image string) (account, error) {
 			return own(), nil
 		}
 	}
-	found, err := resolveUser(text)
+	found, err := r.resolveUser(text)
 	if err != nil {
 		return account{}, err
 	}
 	if !root && int(found.user.UID) != os.Geteuid() {
 		return account{}, &runtime.RejectedError{
-			Reason: "UserNotAllowed", Detail: fmt.Sprintf("Tend is not root and can't run a program as %s", text),
-			Next: "leave user out, or run Tend as root",
+			Reason: "UserNotAllowed", Detail: fmt.Sprintf("Tend is not root on %s and can't run a program as %s", r.place(), text),
+			Next: "leave user out, or run Tend there as root",
 		}
 	}
 	if !root || found.user.UID == 0 {
@@ -65,14 +65,14 @@ func exists(name string) bool {
 }
 
 // resolveUser looks up name, uid, name:group or uid:gid in the host's accounts.
-func resolveUser(text string) (account, error) {
+func (r *Runtime) resolveUser(text string) (account, error) {
 	name, group, hasGroup := strings.Cut(text, ":")
-	found, err := lookUpUser(name)
+	found, err := r.lookUpUser(name)
 	if err != nil {
 		return account{}, err
 	}
 	if hasGroup {
-		gid, err := lookUpGroup(group)
+		gid, err := r.lookUpGroup(group)
 		if err != nil {
 			return account{}, err
 		}
@@ -81,7 +81,7 @@ func resolveUser(text string) (account, error) {
 	return found, nil
 }
 
-func lookUpUser(name string) (account, error) {
+func (r *Runtime) lookUpUser(name string) (account, error) {
 	entry, err := user.Lookup(name)
 	if err != nil {
 		entry, err = user.LookupId(name)
@@ -90,7 +90,8 @@ func lookUpUser(name string) (account, error) {
 		uid, numeric := strconv.ParseUint(name, 10, 32)
 		if numeric != nil {
 			return account{}, &runtime.RejectedError{
-				Reason: "UserNotFound", Detail: fmt.Sprintf("user %q is not on this host", name), Next: "use a user of the host, or a number",
+				Reason: "UserNotFound", Detail: fmt.Sprintf("%s has no user %q", r.place(), name),
+				Next: "correct user, or give a number such as 1000",
 			}
 		}
 		return account{user: &shim.User{UID: uint32(uid), GID: uint32(uid)}, home: "/"}, nil
@@ -107,7 +108,7 @@ func lookUpUser(name string) (account, error) {
 	return out, nil
 }
 
-func lookUpGroup(name string) (uint32, error) {
+func (r *Runtime) lookUpGroup(name string) (uint32, error) {
 	text := name
 	if entry, err := user.LookupGroup(name); err == nil {
 		text = entry.Gid
@@ -115,7 +116,8 @@ func lookUpGroup(name string) (uint32, error) {
 	gid, err := strconv.ParseUint(text, 10, 32)
 	if err != nil {
 		return 0, &runtime.RejectedError{
-			Reason: "GroupNotFound", Detail: fmt.Sprintf("group %q is not on this host", name), Next: "use a group of the host, or a number",
+			Reason: "GroupNotFound", Detail: fmt.Sprintf("%s has no group %q", r.place(), name),
+			Next: "correct the group in user, or give a number such as 1000",
 		}
 	}
 	return uint32(gid), nil

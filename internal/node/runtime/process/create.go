@@ -28,7 +28,7 @@ const idLength = 64
 func (r *Runtime) Create(ctx context.Context, spec runtime.ContainerSpec) (runtime.Container, error) {
 	container, err := r.create(ctx, spec)
 	if err != nil {
-		return runtime.Container{}, diskFull(fmt.Errorf("create %s: %w", spec.Name, err))
+		return runtime.Container{}, r.diskFull("create "+spec.Name, fmt.Errorf("create %s: %w", spec.Name, err))
 	}
 	return container, nil
 }
@@ -116,7 +116,7 @@ func (r *Runtime) image(ctx context.Context, spec runtime.ContainerSpec) (rootfs
 	if err == nil && image.ID != spec.ImageID {
 		err = &runtime.RejectedError{
 			Reason: "ImageNotFound",
-			Detail: fmt.Sprintf("image %s now holds %s, and %s is no longer kept", spec.Image, image.ID, spec.ImageID),
+			Detail: fmt.Sprintf("%s no longer has %s of image %s, which now holds %s", r.place(), spec.ImageID, spec.Image, image.ID),
 			Next:   "apply again to roll out what the folder holds now",
 		}
 	}
@@ -209,9 +209,12 @@ func invalid(field string, err error) error {
 }
 
 // diskFull marks a full disk as transient, unlike a wrong manifest: the error goes away when there is space again.
-func diskFull(err error) error {
+func (r *Runtime) diskFull(operation string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return &runtime.TransientError{Reason: "DiskFull", Detail: err.Error(), Next: "free space on the node"}
+		return runtime.DiskFull(r.place(), operation)
 	}
 	return err
 }
+
+// place is the runtime's machine, as messages name it.
+func (r *Runtime) place() string { return "node " + r.opts.Node }

@@ -54,12 +54,12 @@ func (r *Runtime) Exec(ctx context.Context, id string, opts runtime.ExecOptions)
 	}
 	s := &shell{command: command, tty: opts.TTY, done: make(chan struct{})}
 	if err := s.start(opts); err != nil {
-		detail := fmt.Sprintf("%s can't be run: %v", opts.Command[0], cmp.Or(errors.Unwrap(err), err))
+		detail := fmt.Sprintf("%s can't be run in %s: %v", opts.Command[0], record.Name, cmp.Or(errors.Unwrap(err), err))
 		if errors.Is(err, fs.ErrNotExist) {
-			detail = fmt.Sprintf("neither the image nor the host has a program %s", opts.Command[0])
+			detail = fmt.Sprintf("neither the image of %s nor %s has a program %s", record.Name, r.place(), opts.Command[0])
 		}
 		return nil, &runtime.RejectedError{
-			Reason: "CommandNotFound", Detail: detail, Next: "name a program of the image or of the host",
+			Reason: "CommandNotFound", Detail: detail, Next: "name a program that one of them has",
 		}
 	}
 	r.shells.add(record.ID, s)

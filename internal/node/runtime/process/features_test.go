@@ -217,7 +217,7 @@ func TestExecNamesAMissingProgram(t *testing.T) {
 	c := b.run(spec("a", "/server", "wait"))
 	for _, program := range []string{"nothere", "/no/where"} {
 		_, err := b.rt.Exec(t.Context(), c.ID, runtime.ExecOptions{Command: []string{program}})
-		want := "neither the image nor the host has a program " + program
+		want := "neither the image of a nor node n1 has a program " + program
 		var refused *runtime.RejectedError
 		if !errors.As(err, &refused) || refused.Detail != want {
 			t.Errorf("%s: the answer is %v, want %s", program, err, want)

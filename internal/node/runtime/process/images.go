@@ -28,24 +28,24 @@ func (r *Runtime) Resolve(ctx context.Context, reference string) (runtime.Image,
 		return runtime.Image{}, fmt.Errorf("%w: %w", runtime.ErrNotFound, err)
 	}
 	if err != nil {
-		return runtime.Image{}, diskFull(err)
+		return runtime.Image{}, r.diskFull("copy image "+reference, err)
 	}
 	return runtime.Image{ID: image.ID, Reference: reference, User: image.Config.User}, nil
 }
 
 // Pull implements runtime.Runtime. There is no registry to pull from: the machine either has an image or it doesn't.
-func (r *Runtime) Pull(ctx context.Context, reference string, progress func(percent int)) (runtime.Image, error) {
+func (r *Runtime) Pull(ctx context.Context, spec runtime.PullSpec, progress func(percent int)) (runtime.Image, error) {
 	if err := r.check(ctx); err != nil {
 		return runtime.Image{}, err
 	}
-	image, err := r.local(ctx, reference)
+	image, err := r.local(ctx, spec.Reference)
 	if err != nil {
 		return runtime.Image{}, err
 	}
 	if progress != nil {
 		progress(100)
 	}
-	return runtime.Image{ID: image.ID, Reference: reference, User: image.Config.User}, nil
+	return runtime.Image{ID: image.ID, Reference: spec.Reference, User: image.Config.User}, nil
 }
 
 // local returns an image of this machine. If there is none, the reference is rejected.
@@ -53,16 +53,23 @@ func (r *Runtime) local(ctx context.Context, reference string) (rootfs.Image, er
 	image, err := r.claim(r.images.Resolve(ctx, reference))
 	switch {
 	case errors.Is(err, rootfs.ErrNotFound):
-		return image, &runtime.RejectedError{
-			Reason: "ImageNotFound", Detail: err.Error(),
-			Next: "on the process runtime image is a folder or an OCI image layout: an absolute path, or one under " + r.opts.Images,
-		}
+		return image, r.noImage(err)
 	case errors.Is(err, rootfs.ErrTooLarge):
 		return image, &runtime.RejectedError{
-			Reason: "ImageTooLarge", Detail: err.Error(), Next: "name a folder that holds the program and its files alone",
+			Reason: "ImageTooLarge", Detail: err.Error(), Next: "name a folder that holds only the program and its files",
 		}
 	}
-	return image, diskFull(err)
+	return image, r.diskFull("copy image "+reference, err)
+}
+
+// noImage returns the error of a reference that names no image of this machine.
+func (r *Runtime) noImage(err error) error {
+	rejected := &runtime.RejectedError{Reason: "ImageNotFound", Detail: err.Error(), Next: "correct the tag in image"}
+	if missing, ok := errors.AsType[*rootfs.NoFolderError](err); ok {
+		rejected.Detail = r.place() + " has " + missing.Error()
+		rejected.Next = "correct image: an absolute path, or a name below " + r.opts.Images
+	}
+	return rejected
 }
 
 // prune removes images that have been unused for long. If it fails, the next call tries again.

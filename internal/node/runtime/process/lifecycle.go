@@ -26,7 +26,7 @@ func (r *Runtime) Start(ctx context.Context, id string) error {
 	}
 	defer unlock()
 	if err := r.start(dir, record); err != nil {
-		return diskFull(fmt.Errorf("start %s: %w", record.Name, err))
+		return r.diskFull("start "+record.Name, fmt.Errorf("start %s: %w", record.Name, err))
 	}
 	return nil
 }
@@ -45,7 +45,7 @@ func (r *Runtime) start(dir string, record shim.Record) error {
 	if status.Active() {
 		return nil
 	}
-	if err := portsFree(record); err != nil {
+	if err := r.portsFree(record); err != nil {
 		return err
 	}
 	env, err := r.open(record)
@@ -58,9 +58,7 @@ func (r *Runtime) start(dir string, record shim.Record) error {
 	case errors.Is(err, shim.ErrRunning):
 		return r.adopt(dir, record)
 	case errors.As(err, &failed):
-		return &runtime.RejectedError{
-			Reason: failed.Reason, Detail: failed.Text, Next: "correct image, command, user or working_dir, and apply again",
-		}
+		return &runtime.RejectedError{Reason: failed.Reason, Detail: failed.Text, Next: failed.Next}
 	case err != nil:
 		return err
 	}

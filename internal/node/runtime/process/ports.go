@@ -36,7 +36,7 @@ func (r *Runtime) allot(spec runtime.ContainerSpec) ([]api.PortBinding, error) {
 		return nil, err
 	}
 	if len(spec.Spec.Ports) == 0 {
-		port, err := freePort(spec.Name, api.Loopback, taken)
+		port, err := r.freePort(spec.Name, api.Loopback, taken)
 		return []api.PortBinding{{Container: port, Protocol: "tcp", HostIP: api.Loopback, HostPort: port}}, err
 	}
 	var out []api.PortBinding
@@ -51,7 +51,7 @@ func (r *Runtime) allot(spec runtime.ContainerSpec) ([]api.PortBinding, error) {
 				HostPort: declared.Host.First + i,
 			}
 			if declared.Host.Len() == 0 {
-				if binding.HostPort, err = freePort(spec.Name, declared.HostIP, taken); err != nil {
+				if binding.HostPort, err = r.freePort(spec.Name, declared.HostIP, taken); err != nil {
 					return nil, err
 				}
 			}
@@ -64,7 +64,7 @@ func (r *Runtime) allot(spec runtime.ContainerSpec) ([]api.PortBinding, error) {
 
 // freePort starts its search at a position that depends on the container's name, so that containers created together
 // rarely collide.
-func freePort(name, address string, taken map[int]bool) (int, error) {
+func (r *Runtime) freePort(name, address string, taken map[int]bool) (int, error) {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name))
 	const span = lastPort - firstPort
@@ -75,22 +75,21 @@ func freePort(name, address string, taken map[int]bool) (int, error) {
 		}
 	}
 	return 0, &runtime.TransientError{
-		Reason: "NoPortFree", Detail: fmt.Sprintf("no port from %d to %d is free", firstPort, lastPort),
-		Next: "stop what holds them",
+		Reason: "NoPortFree", Detail: fmt.Sprintf("%s has no free port from %d to %d", r.place(), firstPort, lastPort),
+		Next: "stop programs there that hold such ports; Tend retries",
 	}
 }
 
 // portsFree refuses to start a program whose ports are in use. The program's own error would be less clear.
-func portsFree(record shim.Record) error {
+func (r *Runtime) portsFree(record shim.Record) error {
 	for _, port := range record.Ports {
 		if err := bindable(port.Protocol, port.HostIP, port.HostPort); errors.Is(err, syscall.EADDRINUSE) {
-			detail := fmt.Sprintf("port %d of %s is in use", port.HostPort, port.HostIP)
+			detail := fmt.Sprintf("port %s of %s is in use",
+				net.JoinHostPort(port.HostIP, strconv.Itoa(port.HostPort)), r.place())
 			if owner, found := portowner.Of(port.HostPort); found && port.Protocol != "udp" {
 				detail += " by " + owner.String()
 			}
-			return &runtime.RejectedError{
-				Reason: "PortTaken", Detail: detail, Next: "stop what holds the port, or choose another one in ports",
-			}
+			return &runtime.RejectedError{Reason: "PortTaken", Detail: detail, Next: "stop it, or change `ports`"}
 		}
 	}
 	return nil

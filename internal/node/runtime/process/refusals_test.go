@@ -69,15 +69,43 @@ func TestRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer holder.Close()
+	for _, file := range []struct {
+		name, content string
+		mode          os.FileMode
+	}{{"plain", "", 0o644}, {"text", "no program\n", 0o755}, {"script", "#!/nosuch/sh\n", 0o755}} {
+		path := filepath.Join(b.root, "images", "hello", file.name)
+		if err := os.WriteFile(path, []byte(file.content), file.mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := func(words ...string) func(*runtime.ContainerSpec) {
+		return func(s *runtime.ContainerSpec) { s.Spec.Command = words }
+	}
+	says := map[string]string{ // what, where and the next step
+		"no program":    "neither the image nor node n1 has a program /nowhere/at-all (correct `command` or `entrypoint`)",
+		"not a program": "/plain isn't executable (make it executable (chmod +x), or correct `command`)",
+		"text": "/text is not a program for node n1, or is a script without #! " +
+			"(correct `command` or `entrypoint`)",
+		"script": "/script names an interpreter or a loader that doesn't exist " +
+			"(install that, or correct `command` or `entrypoint`)",
+		"folder": "neither the image nor node n1 has a folder /nowhere to run in (correct working_dir)",
+		"user":   `node n1 has no user "no-such-user" (correct user, or give a number such as 1000)`,
+		"group":  `node n1 has no group "no-such-group" (correct the group in user, or give a number such as 1000)`,
+		"image": "node n1 has neither a folder nor an OCI layout at /nosuch/image " +
+			"(correct image: an absolute path, or a name below " + b.rt.opts.Images + ")",
+	}
 	tests := map[string]struct {
 		reason string
 		change func(s *runtime.ContainerSpec)
 		word   string
 	}{
 		"no command":    {"a folder names none", func(s *runtime.ContainerSpec) { s.Spec.Command = nil }, "CommandNotFound"},
-		"no program":    {"it is nowhere", func(s *runtime.ContainerSpec) { s.Spec.Command = []string{"/nowhere/at-all"} }, "CommandNotFound"},
-		"a folder":      {"it can't be run", func(s *runtime.ContainerSpec) { s.Spec.Command = []string{"/etc"} }, "CommandNotFound"},
-		"not a program": {"it isn't executable", func(s *runtime.ContainerSpec) { s.Spec.Command = []string{"/etc/hostname"} }, "CommandNotExecutable"},
+		"no program":    {"it is nowhere", command("/nowhere/at-all"), "CommandNotFound"},
+		"a folder":      {"it can't be run", command("/etc"), "CommandNotFound"},
+		"not a program": {"it isn't executable", command("/plain"), "CommandNotExecutable"},
+		"text":          {"the kernel can't run it", command("/text"), "CommandNotExecutable"},
+		"script":        {"its interpreter is missing", command("/script"), "CommandNotFound"},
+		"image":         {"there is no such folder", func(s *runtime.ContainerSpec) { s.Image, s.Spec.Image = "/nosuch/image", "/nosuch/image" }, "ImageNotFound"},
 		"folder":        {"it does not exist", func(s *runtime.ContainerSpec) { s.Spec.WorkingDir = "/nowhere" }, "InvalidWorkingDir"},
 		"user":          {"no account has that name", func(s *runtime.ContainerSpec) { s.Spec.User = "no-such-user" }, "UserNotFound"},
 		"group":         {"no account has that name", func(s *runtime.ContainerSpec) { s.Spec.User = "1:no-such-group" }, "GroupNotFound"},
@@ -99,6 +127,9 @@ func TestRefusals(t *testing.T) {
 			var rejected *runtime.RejectedError
 			if !errors.As(err, &rejected) || rejected.Reason != tc.word || rejected.Next == "" {
 				t.Errorf("%s: %v, want %s", tc.reason, err, tc.word)
+			}
+			if !strings.HasSuffix(err.Error(), says[name]) {
+				t.Errorf("%v, want %s", err, says[name])
 			}
 			if me := fmt.Sprintf("(pid %d)", os.Getpid()); tc.word == "PortTaken" && !strings.Contains(rejected.Detail, me) {
 				t.Errorf("%s doesn't name who holds the port: %s", rejected.Detail, me)

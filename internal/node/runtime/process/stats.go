@@ -52,6 +52,7 @@ func (r *Runtime) Stats(ctx context.Context, id string) (runtime.Stats, error) {
 
 func notRunning(record shim.Record) error {
 	return &runtime.RejectedError{
-		Reason: "NotRunning", Detail: fmt.Sprintf("container %s is not running", record.Name), Next: "start the container first",
+		Reason: "NotRunning", Detail: fmt.Sprintf("the container %s is not running", record.Name),
+		Next: "tend get pods shows its state",
 	}
 }

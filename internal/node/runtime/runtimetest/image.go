@@ -22,7 +22,7 @@ func testResolve(f *fixture) {
 }
 
 func testPullAbsent(f *fixture) {
-	_, err := f.runtime.Pull(f.Context(), f.AbsentImage, nil)
+	_, err := f.runtime.Pull(f.Context(), runtime.PullSpec{Reference: f.AbsentImage}, nil)
 	if err == nil {
 		f.Fatal("an absent image was pulled")
 	}

@@ -50,7 +50,8 @@ func (r *Reconciler) execute(ctx context.Context, op *opsv1alpha1.Operation, pla
 		}
 	}
 	if plan.Apply != nil {
-		if err := r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(plan.Apply.DeepCopy()), owner); err != nil {
+		made := client.ApplyConfigurationFromUnstructured(plan.Apply.DeepCopy())
+		if err := r.Client.Apply(ctx, made, owner, client.DisableReadYourWritesConsistency); err != nil { // read live
 			return &creationError{fmt.Sprintf("%s %s/%s", plan.Apply.GetKind(), plan.Apply.GetNamespace(), plan.Apply.GetName()), err}
 		}
 	}
@@ -87,7 +88,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, op *opsv1alpha1.Operation,
 	wanted := reference(op)
 	wanted.Object["status"] = values
 	if err := r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), owner); err != nil {
-		r.Events.Forget(op.UID)
+		r.Events.Failed(op, plan.Events, err)
 		return fmt.Errorf("write the status: %w", err)
 	}
 	op.ResourceVersion = wanted.GetResourceVersion()
@@ -98,11 +99,13 @@ func (r *Reconciler) writeStatus(ctx context.Context, op *opsv1alpha1.Operation,
 	return nil
 }
 
-// delete deletes exactly the observed object, and then its pods.
+// delete deletes exactly the observed object, and then its pods. The object is read from the API server, never from a
+// cache, so no read waits for its deletion.
 func (r *Reconciler) delete(ctx context.Context, observed *unstructured.Unstructured) error {
 	uid := observed.GetUID()
 	err := r.Client.Delete(ctx, observed.DeepCopy(),
-		client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &uid})
+		client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &uid},
+		client.DisableReadYourWritesConsistency)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // it is gone, or a new one has its name
 		return fmt.Errorf("delete the %s %s/%s: %w", observed.GetKind(), observed.GetNamespace(), observed.GetName(), err)
 	}

@@ -35,7 +35,7 @@ import (
 // +kubebuilder:rbac:groups=velero.io,resources=backupstoragelocations,verbs=list
 // +kubebuilder:rbac:groups=argoproj.io,resources=workflowtemplates,verbs=get
 // +kubebuilder:rbac:groups=snapshot.storage.k8s.io,resources=volumesnapshotclasses,verbs=get
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=get;create;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=get;list;create;patch
 
 // Reconciler reconciles Operations.
 type Reconciler struct {

@@ -210,8 +210,11 @@ func (t *transport) remove(to place, body []byte) (int, any, error) {
 	if options.Preconditions != nil && options.Preconditions.UID != nil {
 		uid = *options.Preconditions.UID
 	}
-	gone, err := t.cluster.Delete(given, t.client.Name, uid)
-	return http.StatusOK, gone, err
+	left, err := t.cluster.Delete(given, t.client.Name, uid)
+	if err == nil && left.GetDeletionTimestamp() == nil { // it is gone at once
+		left = &unstructured.Unstructured{Object: map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Success"}}
+	}
+	return http.StatusOK, left, err
 }
 
 // list answers with the objects that a query selects.
@@ -248,8 +251,10 @@ func selector(query url.Values) (func(*unstructured.Unstructured) bool, error) {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	return func(o *unstructured.Unstructured) bool {
-		return byLabel.Matches(labels.Set(o.GetLabels())) &&
-			byField.Matches(fields.Set{"metadata.name": o.GetName(), "metadata.namespace": o.GetNamespace()})
+		regarding, _, _ := unstructured.NestedString(o.Object, "regarding", "uid")
+		return byLabel.Matches(labels.Set(o.GetLabels())) && byField.Matches(fields.Set{
+			"metadata.name": o.GetName(), "metadata.namespace": o.GetNamespace(), "regarding.uid": regarding,
+		})
 	}, nil
 }
 

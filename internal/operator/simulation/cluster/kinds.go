@@ -23,6 +23,14 @@ var kinds = []kind{
 	{GroupVersionKind: core("ServiceAccount"), resource: "serviceaccounts"},
 	{GroupVersionKind: core("Pod"), resource: "pods", status: true},
 	{GroupVersionKind: Job, resource: "jobs", status: true},
+	{GroupVersionKind: Workflow, resource: "workflows"},
+	{GroupVersionKind: WorkflowTemplate, resource: "workflowtemplates"},
+	{GroupVersionKind: Claim, resource: "persistentvolumeclaims", status: true},
+	{GroupVersionKind: Backup, resource: "backups"},
+	{GroupVersionKind: Restore, resource: "restores"},
+	{GroupVersionKind: ReplicationSource, resource: "replicationsources", status: true},
+	{GroupVersionKind: ReplicationDestination, resource: "replicationdestinations", status: true},
+	{GroupVersionKind: VolumeSnapshot, resource: "volumesnapshots", status: true},
 	{GroupVersionKind: Event, resource: "events"},
 	{GroupVersionKind: webhooks, resource: "validatingwebhookconfigurations", global: true},
 	{GroupVersionKind: Instance, resource: "applicationinstances", status: true},
@@ -39,6 +47,7 @@ var (
 	Secret         = core("Secret")
 	ServiceAccount = core("ServiceAccount")
 	Pod            = core("Pod")
+	Claim          = core("PersistentVolumeClaim")
 	Job            = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
 	Event          = schema.GroupVersionKind{Group: "events.k8s.io", Version: "v1", Kind: "Event"}
 	Instance       = schema.GroupVersionKind{Group: "apps.vworkspace.io", Version: "v1alpha1", Kind: "ApplicationInstance"}
@@ -47,6 +56,15 @@ var (
 	HelmRelease    = schema.GroupVersionKind{Group: "helm.toolkit.fluxcd.io", Version: "v2", Kind: "HelmRelease"}
 	OCIRepository  = schema.GroupVersionKind{Group: "source.toolkit.fluxcd.io", Version: "v1", Kind: "OCIRepository"}
 	HelmRepository = schema.GroupVersionKind{Group: "source.toolkit.fluxcd.io", Version: "v1", Kind: "HelmRepository"}
+	Workflow       = schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Workflow"}
+
+	WorkflowTemplate = schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "WorkflowTemplate"}
+
+	Backup                 = schema.GroupVersionKind{Group: "velero.io", Version: "v1", Kind: "Backup"}
+	Restore                = schema.GroupVersionKind{Group: "velero.io", Version: "v1", Kind: "Restore"}
+	ReplicationSource      = schema.GroupVersionKind{Group: "volsync.backube", Version: "v1alpha1", Kind: "ReplicationSource"}
+	ReplicationDestination = schema.GroupVersionKind{Group: "volsync.backube", Version: "v1alpha1", Kind: "ReplicationDestination"}
+	VolumeSnapshot         = schema.GroupVersionKind{Group: "snapshot.storage.k8s.io", Version: "v1", Kind: "VolumeSnapshot"}
 )
 
 var webhooks = schema.GroupVersionKind{

@@ -15,7 +15,7 @@ var rules = []struct {
 	{regexp.MustCompile(`^  platform  \S+$`), "  platform  os/arch"},
 	{regexp.MustCompile(`\bm-[0-9a-f]{8,16}`), "m-xxxxxxxx"},
 	{regexp.MustCompile(`\.example:\d+`), ".example:18861"},
-	{regexp.MustCompile(`(again: )\d+ (starts?)`), "${1}N $2"},
+	{regexp.MustCompile(`\d+ starts`), "N starts"},
 	{regexp.MustCompile(`sha256:[0-9a-f]{64}`), "sha256:…"},
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "ID"},
 	{regexp.MustCompile(`\b[0-9a-f]{16}\b`), "0123456789abcdef"},

@@ -45,8 +45,8 @@ func (d *disk) Room() error {
 	if !d.full.Load() {
 		return nil
 	}
-	return fmt.Errorf("%w: the disk of /var/lib/tend/state has 16 MiB free, 256 MiB must stay free: free some, writes go on by themselves then",
-		store.ErrNoSpace)
+	return &store.SpaceError{Cause: store.ErrNoSpace,
+		Text: "server n1 takes no writes: /var/lib/tend/state has 16 MiB free, 256 MiB must stay free"}
 }
 
 // Commit implements store.Store.
@@ -181,8 +181,7 @@ func behaviour(spec runtime.ContainerSpec) hollow.Behaviour {
 	case "command":
 		return refuse("CommandNotFound", "the image has no program /nosuch", "correct `command` or `entrypoint`")
 	case "full":
-		return hollow.Behaviour{CreateError: &runtime.TransientError{Reason: "DiskFull",
-			Detail: "create container: no space left on device", Next: "free space on the node"}}
+		return hollow.Behaviour{CreateError: runtime.DiskFull("node n1", "create container "+spec.Name)}
 	}
 	return hollow.Behaviour{Output: []string{"serving " + spec.Image}}
 }

@@ -48,9 +48,9 @@ func TestAnAgentsRestartCutsNoRequest(t *testing.T) {
 		code, err := h.get("http://web.example/", h.address+":80")
 		return err == nil && code == 200
 	})
-	short, long, stop := &asked{}, &asked{}, make(chan struct{})
+	short, long, stop := newAsked(), newAsked(), make(chan struct{})
 	var running sync.WaitGroup
-	running.Go(func() { h.ask("web.example", "80", "from shop-web.", short, stop) })
+	running.Go(func() { h.ask("web.example", "80", "shop-web", short, stop) })
 	for range 4 {
 		running.Go(func() { h.send("web.example", long, stop) })
 	}

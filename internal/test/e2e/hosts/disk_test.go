@@ -50,7 +50,8 @@ func TestADiskOfANode(t *testing.T) {
 			return strings.Count(l.command("get", "pods").output, "preparing (DiskFull)") == 2 && l.count("web") == 6
 		})
 		said := l.command("describe", "deployment", "prod/web").output
-		if !strings.Contains(said, "no space left on device") || !strings.Contains(said, "Next: free space on the node") {
+		if !strings.Contains(said, "node "+ill.name+" has no disk space left") ||
+			!strings.Contains(said, "Next: free space there (tend system df)") {
 			t.Errorf("tend describe says:\n%s", said)
 		}
 		l.until("the node says so too", scarce)
@@ -60,7 +61,7 @@ func TestADiskOfANode(t *testing.T) {
 		l.must("scale", "prod/web", "10", "--no-wait")
 		l.until("the other gets the new pods", func() bool { return len(l.hosts[0].containers("web")) == 6 })
 		pods := l.named("web")
-		l.until("they were tried some more times", func() bool { return ill.tend.count("no space left on device") >= 6 })
+		l.until("they were tried some more times", func() bool { return ill.tend.count("has no disk space left") >= 6 })
 		ill.goesOn(t, before)
 		free()
 		l.until("they start once there is room",

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -52,12 +51,6 @@ func pinned(scope, name, host, more string, replicas int) string {
 `, scope, name, replicas, host, more)
 }
 
-// asked counts the requests for a host, and who answered them.
-type asked struct {
-	answered, failed, wrong atomic.Int64
-	last                    atomic.Value
-}
-
 // open opens a connection from the machine to one of its own ports.
 func (h *host) open(protocol, port string) (conn net.Conn, err error) {
 	err = in(h.space, func() (err error) {
@@ -68,21 +61,22 @@ func (h *host) open(protocol, port string) (conn net.Conn, err error) {
 }
 
 // ask sends requests for a host to a port of a machine until stop is closed: to its ingress over connections that are
-// kept.
-func (h *host) ask(name, port, answers string, a *asked, stop <-chan struct{}) {
+// kept. Each has a path of its own, and is answered with the name of the pod, which is of the object that is meant.
+func (h *host) ask(name, port, object string, a *asked, stop <-chan struct{}) {
 	transport := &http.Transport{
 		MaxIdleConnsPerHost: 2, DisableKeepAlives: port != "80",
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return h.open("tcp", port) },
 	}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Timeout: 15 * time.Second, Transport: transport}
-	for {
+	for n := 0; ; n++ {
 		select {
 		case <-stop:
 			return
 		default:
 		}
-		answer, err := client.Get("http://" + name + "/")
+		path := fmt.Sprint("/who/", h.name, "/", name, "/", n)
+		answer, err := client.Get("http://" + name + path)
 		if err != nil {
 			a.failed.Add(1)
 			a.last.Store(err.Error())
@@ -90,9 +84,12 @@ func (h *host) ask(name, port, answers string, a *asked, stop <-chan struct{}) {
 		}
 		text, _ := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
-		switch {
-		case answer.StatusCode == http.StatusOK && strings.Contains(string(text), answers):
-			a.answered.Add(1)
+		switch pod := strings.TrimSpace(string(text)); {
+		case answer.StatusCode == http.StatusOK && strings.HasPrefix(pod, object+"."):
+			if port != "80" {
+				path = "" // a proxy of connections reads none
+			}
+			a.answeredBy(h.name, path, pod)
 		case answer.StatusCode == http.StatusOK:
 			a.wrong.Add(1)
 			a.last.Store(string(text))
@@ -104,7 +101,7 @@ func (h *host) ask(name, port, answers string, a *asked, stop <-chan struct{}) {
 }
 
 // askDatagrams sends datagrams to a port of a machine until stop is closed, each from another port of the client.
-func (h *host) askDatagrams(port, answers string, a *asked, stop <-chan struct{}) {
+func (h *host) askDatagrams(port, object string, a *asked, stop <-chan struct{}) {
 	buffer := make([]byte, 1<<10)
 	for {
 		select {
@@ -122,12 +119,13 @@ func (h *host) askDatagrams(port, answers string, a *asked, stop <-chan struct{}
 		_, _ = io.WriteString(conn, "who")
 		n, err := conn.Read(buffer)
 		_ = conn.Close()
+		_, pod, _ := strings.Cut(strings.TrimSpace(string(buffer[:n])), " from ")
 		switch {
 		case err != nil:
 			a.failed.Add(1)
 			a.last.Store(err.Error())
-		case strings.Contains(string(buffer[:n]), answers):
-			a.answered.Add(1)
+		case strings.HasPrefix(pod, object+"."):
+			a.answeredBy(h.name, "", pod)
 		default:
 			a.wrong.Add(1)
 			a.last.Store(string(buffer[:n]))
@@ -136,10 +134,12 @@ func (h *host) askDatagrams(port, answers string, a *asked, stop <-chan struct{}
 }
 
 // TestARequestReachesItsPod: without a network object, on engines that give the same addresses, with pods that move,
-// addresses that change hands and an agent that is killed, each request is answered by the workload that its host
-// names, on every node; and so is traffic to a port of the nodes, over TCP and UDP.
+// addresses that change hands and an agent that is killed, each request is answered by the pod to which the proxy sent
+// it, one of the workload that its host names, on every node; and so is traffic to a port of the nodes, over TCP and
+// UDP. Each pod says its own name, and the access logs say whom the proxies meant.
 func TestARequestReachesItsPod(t *testing.T) {
 	l := newLab(t, 2)
+	l.logs = true
 	for _, h := range l.hosts { // as a Tend of before made them, whose nodes were given no subnets when they joined
 		if made := h.docker("network", "create", "--subnet", "172.18.0.0/16", "tend0"); made.err != nil {
 			t.Fatal(made.output)
@@ -154,7 +154,7 @@ func TestARequestReachesItsPod(t *testing.T) {
 		text := fmt.Sprintf(equalRanges, pinned("shop", "web", "h2", "", web),
 			pinned("bank", "api", "h1", `env = { UDP = "5353" }`, api),
 			pinned("bank", "own", "h2", `network_mode = "host"
-  env          = { PORT = "8081", VERSION = "its-own" }`, 1))
+  env          = { PORT = "8081" }`, 1))
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -163,18 +163,18 @@ func TestARequestReachesItsPod(t *testing.T) {
 	declare(3, 3)
 	total, stop := map[string]*asked{}, make(chan struct{})
 	var running sync.WaitGroup
-	for name, answers := range map[string]string{"web.example": "from shop-web.", "api.example": "from bank-api.",
-		"own.example": "hello its-own from "} {
-		total[name] = &asked{}
+	for name, object := range map[string]string{"web.example": "shop-web", "api.example": "bank-api",
+		"own.example": "bank-own"} {
+		total[name] = newAsked()
 		for _, h := range l.hosts {
 			l.until("the ingress of "+h.name+" serves "+name, func() bool {
 				code, err := h.get("http://"+name+"/", h.address+":80")
 				return err == nil && code == 200
 			})
-			running.Go(func() { h.ask(name, "80", answers, total[name], stop) })
+			running.Go(func() { h.ask(name, "80", object, total[name], stop) })
 		}
 	}
-	total["port 7000/tcp"], total["port 7053/udp"] = &asked{}, &asked{}
+	total["port 7000/tcp"], total["port 7053/udp"] = newAsked(), newAsked()
 	for _, h := range l.hosts {
 		for _, port := range []struct{ protocol, number string }{{"tcp", "7000"}, {"udp", "7053"}} {
 			l.until("a port answers on "+h.name, func() bool {
@@ -185,8 +185,8 @@ func TestARequestReachesItsPod(t *testing.T) {
 				return err == nil
 			})
 		}
-		running.Go(func() { h.ask("any.example", "7000", "from shop-web.", total["port 7000/tcp"], stop) })
-		running.Go(func() { h.askDatagrams("7053", "from bank-api.", total["port 7053/udp"], stop) })
+		running.Go(func() { h.ask("any.example", "7000", "shop-web", total["port 7000/tcp"], stop) })
+		running.Go(func() { h.askDatagrams("7053", "bank-api", total["port 7053/udp"], stop) })
 	}
 	rounds := 1
 	if whole {
@@ -207,13 +207,14 @@ func TestARequestReachesItsPod(t *testing.T) {
 	}
 	close(stop)
 	running.Wait()
-	answered := int64(0)
+	answered, all := int64(0), l.chosen()
 	for name, a := range total {
+		a.judge(t, name, all, 2*rounds) // one of each connection that a killed agent had
 		answered += a.answered.Load()
 		t.Logf("%s: %d answered, %d failed, %d by another; %v", name, a.answered.Load(), a.failed.Load(),
 			a.wrong.Load(), a.last.Load())
 		if a.wrong.Load() > 0 || a.answered.Load() == 0 {
-			t.Errorf("%s: %d requests were answered by another workload, the last one by %v", name,
+			t.Errorf("%s: %d requests were answered by another pod, the last one by %v", name,
 				a.wrong.Load(), a.last.Load())
 		}
 	}

@@ -66,6 +66,7 @@ type lab struct {
 	plug   string // the switch's namespace
 	hosts  []*host
 	flags  []string // of every process of tend
+	logs   bool     // each host logs the requests to its ingress
 }
 
 // host is a machine with an engine. Its first process of tend is a server on the first host, and an agent on the
@@ -263,6 +264,9 @@ func (h *host) startAgent() {
 // start starts tend on the host.
 func (h *host) start(args []string) {
 	h.lab.Helper()
+	if h.lab.logs {
+		args = append(args, "--ingress-access-log", h.access())
+	}
 	h.tend = start(h.lab.TB, h.inside(append(append([]string{tendBinary}, args...), h.lab.flags...)...))
 	h.lab.Cleanup(func() { h.tend.end(syscall.SIGKILL) })
 }

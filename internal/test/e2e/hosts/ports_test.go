@@ -37,7 +37,7 @@ func TestAPortAnswersOnAPlainWorker(t *testing.T) {
 	}
 	l.must("apply", "-f", file)
 	var running sync.WaitGroup
-	port, stop := &asked{}, make(chan struct{})
+	port, stop := newAsked(), make(chan struct{})
 	l.until("the worker listens", func() bool {
 		conn, err := worker.open("tcp", "7000")
 		if err == nil {
@@ -45,7 +45,7 @@ func TestAPortAnswersOnAPlainWorker(t *testing.T) {
 		}
 		return err == nil
 	})
-	running.Go(func() { worker.ask("any.example", "7000", "from shop-web.", port, stop) })
+	running.Go(func() { worker.ask("any.example", "7000", "shop-web", port, stop) })
 	l.until("it answers", func() bool { return port.answered.Load() > 100 })
 	close(stop)
 	running.Wait()

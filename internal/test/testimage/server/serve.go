@@ -25,6 +25,7 @@ func serve(args []string) int {
 	ignore := flags.Bool("ignore-term", os.Getenv("IGNORE_TERM") != "", "ignore SIGTERM ($IGNORE_TERM)")
 	lines := flags.Int("lines", 0, "lines to print at start ($LINES)")
 	readyAfter := flags.Duration("ready-after", envDuration("READY_AFTER"), "/healthz fails until then ($READY_AFTER)")
+	readyFor := flags.Duration("ready-for", envDuration("READY_FOR"), "/healthz fails again so long after ($READY_FOR)")
 	*exitCode, *lines = envNumber("EXIT_CODE"), envNumber("LINES")
 	_ = flags.Parse(args)
 
@@ -32,7 +33,7 @@ func serve(args []string) int {
 	ended := make(chan int, 4)
 	go func() {
 		fmt.Printf("version %s listens on port %s\n", *version, *port)
-		ended <- code(http.ListenAndServe(":"+*port, handler(*version, time.Now().Add(*readyAfter))))
+		ended <- code(http.ListenAndServe(":"+*port, handler(*version, time.Now().Add(*readyAfter), *readyFor)))
 	}()
 	if *datagrams != "" {
 		go func() { ended <- code(answerDatagrams(":"+*datagrams, *version)) }()
@@ -70,13 +71,20 @@ func answerDatagrams(address, version string) error {
 	}
 }
 
-func handler(version string, ready time.Time) http.Handler {
+// pod returns the name of this program's pod, which is its container's. A container without a host name of its own
+// knows it too, from its environment.
+func pod() string {
+	return fmt.Sprintf("%s-%s.%s", os.Getenv("TEND_SCOPE"), os.Getenv("TEND_NAME"), os.Getenv("TEND_SLOT"))
+}
+
+func handler(version string, ready time.Time, readyFor time.Duration) http.Handler {
 	host, _ := os.Hostname()
 	mux := http.NewServeMux()
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, "hello %s from %s\n", version, host)
 	})
-	health(mux, ready)
+	mux.HandleFunc("/who/", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, pod()) })
+	health(mux, ready, readyFor)
 	traffic(mux)
 	mux.HandleFunc("/exit", func(_ http.ResponseWriter, r *http.Request) {
 		os.Exit(number([]string{r.FormValue("code")}, 0))
@@ -84,14 +92,14 @@ func handler(version string, ready time.Time) http.Handler {
 	return mux
 }
 
-// health answers probes: /healthz with 503 until ready, then with 200, or with the status last set by /health?code=.
-// /redirect redirects, /hang never answers.
-func health(mux *http.ServeMux, ready time.Time) {
+// health answers probes: /healthz with 503 until ready, then with 200 (for a time, if one is given), or with the status
+// last set by /health?code=. /redirect redirects, /hang never answers.
+func health(mux *http.ServeMux, ready time.Time, readyFor time.Duration) {
 	var given atomic.Int64
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
 		status := int(given.Load())
-		switch {
-		case status == 0 && time.Now().Before(ready):
+		switch now := time.Now(); {
+		case status == 0 && (now.Before(ready) || readyFor > 0 && now.After(ready.Add(readyFor))):
 			status = http.StatusServiceUnavailable
 		case status == 0:
 			status = http.StatusOK

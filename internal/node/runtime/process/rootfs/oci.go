@@ -73,9 +73,9 @@ func openLayout(dir, tag string) (v1.Image, error) {
 	}
 	switch {
 	case len(fits) == 0:
-		return nil, fmt.Errorf("the layout holds no image %q: %w", tag, ErrNotFound)
+		return nil, fmt.Errorf("%w: the layout holds no tag %q", ErrNotFound, tag)
 	case len(fits) > 1:
-		return nil, fmt.Errorf("the layout holds %d images; say which as FOLDER:TAG: %w", len(fits), ErrNotFound)
+		return nil, fmt.Errorf("%w: the layout holds %d images; write one as FOLDER:TAG", ErrNotFound, len(fits))
 	}
 	return index.Image(fits[0].Digest)
 }

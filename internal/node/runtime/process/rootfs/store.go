@@ -16,8 +16,16 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// ErrNotFound means that a place holds no image.
-var ErrNotFound = errors.New("no folder and no OCI image layout")
+// ErrNotFound means that there is no such image.
+var ErrNotFound = errors.New("image not found")
+
+// NoFolderError is an ErrNotFound: a path is neither a folder nor an OCI image layout.
+type NoFolderError struct{ Path string }
+
+func (e *NoFolderError) Error() string { return "neither a folder nor an OCI layout at " + e.Path }
+
+// Is reports whether target is ErrNotFound.
+func (e *NoFolderError) Is(target error) bool { return target == ErrNotFound }
 
 // Image is an image in the store.
 type Image struct {
@@ -90,7 +98,7 @@ func (s *Store) Resolve(ctx context.Context, reference string) (Image, error) {
 		return s.layout(ctx, path, tag)
 	}
 	if tag != "" {
-		return Image{}, fmt.Errorf("image %s: %s is a plain folder, which has no tags: %w", reference, path, ErrNotFound)
+		return Image{}, fmt.Errorf("%w: %s is a plain folder, which has no tags, so there is no %s", ErrNotFound, path, reference)
 	}
 	return s.folder(ctx, path)
 }
@@ -105,7 +113,7 @@ func (s *Store) locate(reference string) (path, tag string, err error) {
 		return filepath.Join(s.base, path)
 	}
 	if !filepath.IsAbs(reference) && (!filepath.IsLocal(reference) || filepath.Clean(reference) == ".") {
-		return "", "", fmt.Errorf("image %s: %w in %s", reference, ErrNotFound, s.base)
+		return "", "", &NoFolderError{reference}
 	}
 	if path := absolute(reference); reference != "" && isFolder(path) {
 		return path, "", nil
@@ -113,7 +121,7 @@ func (s *Store) locate(reference string) (path, tag string, err error) {
 	if at := strings.LastIndex(reference, ":"); at > 0 && isFolder(absolute(reference[:at])) {
 		return absolute(reference[:at]), reference[at+1:], nil
 	}
-	return "", "", fmt.Errorf("image %s: %w at %s", reference, ErrNotFound, absolute(reference))
+	return "", "", &NoFolderError{absolute(reference)}
 }
 
 func isFolder(path string) bool {

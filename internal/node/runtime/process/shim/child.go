@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+
+	"tend.dev/tend/api"
 )
 
 // child starts the program's incarnations. Only one thread uses it, and that thread lives as long as the shim: the
@@ -83,10 +85,6 @@ func (c *child) forkInGroup(path string, args []string, attr *os.ProcAttr) (int,
 	}
 	defer c.group.leave(c.home)
 	process, err := os.StartProcess(path, args, attr)
-	if errors.Is(err, os.ErrPermission) {
-		return 0, &StartError{"CommandNotExecutable", fmt.Sprintf(
-			"%v: the container's user must be able to run it and to enter every folder above it", err)}
-	}
 	if err != nil {
 		return 0, err
 	}
@@ -95,36 +93,49 @@ func (c *child) forkInGroup(path string, args []string, attr *os.ProcAttr) (int,
 	return pid, process.Release()
 }
 
+// correctCommand is the step against a program that can't be run.
+const correctCommand = "correct `command` or `entrypoint`"
+
 // checkPath returns clear errors for common mistakes: the error of the fork may name the shim instead.
 func (c *child) checkPath() error {
 	program := c.record.Program
+	name, node := program.Args[0], c.record.Labels[api.LabelNode]
 	if info, err := os.Stat(program.Dir); err != nil || !info.IsDir() {
-		return &StartError{"InvalidWorkingDir", fmt.Sprintf("working directory %s does not exist", program.Dir)}
+		return &StartError{"InvalidWorkingDir",
+			fmt.Sprintf("neither the image nor node %s has a folder %s to run in", node, program.Dir), "correct working_dir"}
 	}
 	info, err := os.Stat(program.Path)
 	switch {
 	case err != nil:
-		return &StartError{"CommandNotFound", fmt.Sprintf("%s: no such program in the image or on the host", program.Args[0])}
+		return &StartError{"CommandNotFound", fmt.Sprintf("neither the image nor node %s has a program %s", node, name),
+			correctCommand}
 	case info.IsDir():
-		return &StartError{"CommandNotExecutable", fmt.Sprintf("%s is a folder, not a program", program.Args[0])}
+		return &StartError{"CommandNotExecutable", name + " is a folder, not a program", correctCommand}
 	case info.Mode()&0o111 == 0:
-		return &StartError{"CommandNotExecutable", fmt.Sprintf("%s is not executable", program.Args[0])}
+		return &StartError{"CommandNotExecutable", name + " isn't executable",
+			"make it executable (chmod +x), or correct `command`"}
 	}
 	return nil
 }
 
-// reasonOf returns the reason of a failed start as one word.
-func reasonOf(err error) string {
-	var start *StartError
-	switch {
-	case errors.As(err, &start):
-		return start.Reason
-	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.ENOEXEC):
-		return "CommandNotExecutable"
-	case errors.Is(err, os.ErrNotExist):
-		return "CommandNotFound"
+// startError returns the error of a failed start with its reason and the step that helps.
+func (c *child) startError(err error) *StartError {
+	if start, ok := errors.AsType[*StartError](err); ok {
+		return start
 	}
-	return "StartFailed"
+	name, node := c.record.Program.Args[0], c.record.Labels[api.LabelNode]
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		return &StartError{"CommandNotExecutable", "the container's user may not run " + name,
+			"let that user run it and enter every folder above it, or correct user"}
+	case errors.Is(err, syscall.ENOEXEC):
+		return &StartError{"CommandNotExecutable",
+			fmt.Sprintf("%s is not a program for node %s, or is a script without #!", name, node), correctCommand}
+	case errors.Is(err, os.ErrNotExist): // the file is there: checkPath has seen it
+		return &StartError{"CommandNotFound", name + " names an interpreter or a loader that doesn't exist",
+			"install that, or " + correctCommand}
+	}
+	return &StartError{"StartFailed", err.Error(), correctCause}
 }
 
 // Credential returns the ids with which a process runs as the user. Nil means that the user stays the same.

@@ -84,7 +84,7 @@ func supervise(dir string) error {
 		s.listener.admit(conn, Message{At: time.Now()})
 	}
 	if err := s.first(); err != nil {
-		s.notify(Message{Ready: true, Error: err.Error(), Reason: reasonOf(err)})
+		s.notify(Message{Ready: true, Error: err.Text, Reason: err.Reason, Next: err.Next})
 		return nil
 	}
 	s.notify(Message{Ready: true})

@@ -30,8 +30,9 @@ type Message struct {
 	// Ready is set once the first start is over. If it failed, Error is the reason.
 	Ready bool   `json:"ready,omitempty"`
 	Error string `json:"error,omitempty"`
-	// Reason is the reason of the failure as a CamelCase word.
+	// Reason is the reason of the failure as a CamelCase word, and Next the step that helps.
 	Reason string `json:"reason,omitempty"`
+	Next   string `json:"next,omitempty"`
 	// Stopped answers a stop.
 	Stopped bool `json:"stopped,omitempty"`
 	// Watching answers a watch. From now on the connection gets all events.

@@ -3,6 +3,7 @@
 package shim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -64,8 +65,11 @@ func Spawn(dir string, env []string) (*Child, error) {
 	return child, nil
 }
 
-// StartError is the reason why a program could not be started.
-type StartError struct{ Reason, Text string }
+// StartError is the reason why a program could not be started, and the step that helps.
+type StartError struct{ Reason, Text, Next string }
+
+// correctCause is the step if no better one is known.
+const correctCause = "correct the cause that the message names, and apply again"
 
 func (e *StartError) Error() string { return e.Text }
 
@@ -91,7 +95,7 @@ func (c *Child) ready(dir string) error {
 		case message.Error == ErrRunning.Error():
 			return ErrRunning
 		case message.Error != "":
-			return &StartError{message.Reason, message.Error}
+			return &StartError{cmp.Or(message.Reason, "StartFailed"), message.Error, cmp.Or(message.Next, correctCause)}
 		default:
 			c.Early = early
 			return nil

@@ -46,9 +46,9 @@ func (s *supervisor) listen() {
 }
 
 // first starts the program for the first time. If that fails, the caller reports the error, and nothing runs.
-func (s *supervisor) first() error {
+func (s *supervisor) first() *StartError {
 	if err := s.start(); err != nil {
-		s.status.Error, s.status.ExitCode = err.Error(), failedStart
+		s.status.Error, s.status.ExitCode = err.Text, failedStart
 		if s.status.StartedAt.IsZero() {
 			s.status.State = runtime.StateCreated
 		} else {
@@ -63,11 +63,11 @@ func (s *supervisor) first() error {
 // failedStart is the exit code of a program that could not be started, as in a shell.
 const failedStart = 127
 
-func (s *supervisor) start() error {
+func (s *supervisor) start() *StartError {
 	s.ooms = s.child.group.oomKills()
 	run, err := s.child.start()
 	if err != nil {
-		return err
+		return s.child.startError(err)
 	}
 	s.readers = &sync.WaitGroup{}
 	for stream, file := range map[string]*os.File{"stdout": run.stdout, "stderr": run.stderr} {
