@@ -14,6 +14,9 @@ import (
 // Parse parses a docker_options list: one argument per entry, exactly as a shell would pass it to `docker run`.
 func Parse(args []string) (Options, error) {
 	var options Options
+	if len(args) == 0 { // as with most workloads, which are read often
+		return options, nil
+	}
 	set := flagSet(&options)
 	if err := set.Parse(args); err != nil {
 		return Options{}, explain(err, args)

@@ -71,7 +71,7 @@ func (r *hclReader) diagnostics(diags hcl.Diagnostics) {
 		}
 		place, text := r.span(at), strings.ToLower(d.Summary)+": "+d.Detail
 		next := r.nextForSyntax(d, place.start)
-		if plain := inPlainWords[d.Summary]; plain != "" && next != "" {
+		if plain := r.inWords(d, place.start); plain != "" && next != "" {
 			text = plain
 		}
 		r.faults.at(r.src, place, next, "%s", text)

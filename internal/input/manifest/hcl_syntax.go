@@ -36,9 +36,22 @@ var inPlainWords = map[string]string{
 }
 
 var (
-	fieldStart = pattern.Lazy(`^\s*([A-Za-z_][A-Za-z0-9_-]*)\s*([=:]?)\s*(.?)`)
-	braceBelow = pattern.Lazy(`^\s*\n\s*\{`)
+	fieldStart  = pattern.Lazy(`^\s*([A-Za-z_][A-Za-z0-9_-]*)\s*([=:]?)\s*(.?)`)
+	fieldBegins = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_-]*\s*=`)
+	braceBelow  = pattern.Lazy(`^\s*\n\s*\{`)
 )
+
+// inWords returns what is wrong at an offset for HCL's own error; empty if HCL's text serves better.
+func (r *hclReader) inWords(d *hcl.Diagnostic, at int) string {
+	rest := r.src.text[min(at, len(r.src.text)):]
+	switch {
+	case d.Summary == noItemComma && fieldBegins().Match(rest):
+		return "a field begins here, and the list before it isn't closed"
+	case (d.Summary == noItemComma || d.Summary == noPairComma) && bytes.HasPrefix(rest, []byte(":")):
+		return "the value ends here, and more of it follows"
+	}
+	return inPlainWords[d.Summary]
+}
 
 // nextForSyntax returns the next step for HCL's own error at an offset; empty if its text says it. It names fields,
 // never their values: some may be secret.
@@ -64,10 +77,8 @@ func (r *hclReader) nextForSyntax(d *hcl.Diagnostic, at int) string {
 		}
 	case wrongBlock:
 		return nextForBlock(text[at:], field)
-	case noItemComma:
-		return "put a comma between two values, and ] behind the last"
-	case noPairComma:
-		return "put a comma or a new line between two pairs, and } behind the last"
+	case noItemComma, noPairComma:
+		return nextForSeparator(text[at:], d.Summary)
 	case unclosedBlock:
 		return "add the } that closes it, or the one that is missing within it"
 	case wrongTemplate:
@@ -78,6 +89,19 @@ func (r *hclReader) nextForSyntax(d *hcl.Diagnostic, at int) string {
 	return ""
 }
 
+// nextForSeparator returns the next step for a list or a map whose next part HCL refuses, given the text from there on.
+func nextForSeparator(rest []byte, summary string) string {
+	switch {
+	case bytes.HasPrefix(rest, []byte(":")):
+		return "put text that holds a colon between quotes"
+	case summary == noPairComma:
+		return "put a comma or a new line between two pairs, and } behind the last"
+	case fieldBegins().Match(rest):
+		return "add the ] that closes the list"
+	}
+	return "put a comma between two values, and ] behind the last"
+}
+
 // nextForBlock returns the next step for a block's head that HCL refuses, given the text from there on.
 func nextForBlock(rest []byte, field [][]byte) string {
 	switch {
@@ -85,6 +109,8 @@ func nextForBlock(rest []byte, field [][]byte) string {
 		return "put the { on the same line, behind the labels"
 	case bytes.HasPrefix(rest, []byte(",")):
 		return "leave the comma out: spaces separate the labels"
+	case bytes.HasPrefix(rest, []byte("=")):
+		return "leave the = out: a block's { stands behind its labels"
 	case field != nil:
 		return "write " + string(field[1]) + " = … for a field, or { behind the labels for a block"
 	}

@@ -62,16 +62,11 @@ func everyFailpoint(t *testing.T, s story) {
 			}
 		})
 	}
-	for _, name := range slices.Sorted(maps.Keys(passed)) {
+	for i, name := range slices.Sorted(maps.Keys(passed)) {
 		t.Logf("%-36s %d", name, passed[name])
-		if race.Few > 1 {
-			work <- []crash{{name, 1}}
-			continue
+		for _, died := range deaths(i, name, passed[name]) {
+			work <- died
 		}
-		for _, hit := range sample(passed[name]) {
-			work <- []crash{{name, hit}}
-		}
-		work <- []crash{{name, 1}, {name, 1}}
 	}
 	if *everyHit {
 		for range 300 {
@@ -118,16 +113,28 @@ func (d *drill) calm() []string {
 	return end
 }
 
-// sample picks the first hit, one in the middle and one near the end: the number of hits differs between runs.
-func sample(hits int) []int {
-	var picked []int
-	for hit := 1; *everyHit && hit <= hits; hit++ {
-		picked = append(picked, hit)
+// deaths returns the ways in which servers die at the i-th point: at its first hit, at one in the middle, at one near
+// the end (the number of hits differs between runs), and one server after the other at the first.
+func deaths(i int, name string, hits int) [][]crash {
+	first := []crash{{name, 1}}
+	if race.Few > 1 {
+		return [][]crash{first}
 	}
-	picked = append(picked, 1, (hits+1)/2, hits*4/5)
-	picked = slices.DeleteFunc(picked, func(hit int) bool { return hit < 1 })
-	slices.Sort(picked)
-	return slices.Compact(picked)
+	later := []int{(hits + 1) / 2, hits * 4 / 5}
+	for hit := 2; *everyHit && hit <= hits; hit++ {
+		later = append(later, hit)
+	}
+	slices.Sort(later)
+	others := [][]crash{{{name, 1}, {name, 1}}}
+	for _, hit := range slices.Compact(later) {
+		if hit > 1 {
+			others = append(others, []crash{{name, hit}})
+		}
+	}
+	if !everyDeath && !*everyHit {
+		others = others[i%len(others):][:1]
+	}
+	return append([][]crash{first}, others...)
 }
 
 // placedLater are the points of the scheduler, which not every run passes: a step places the tasks that it creates,

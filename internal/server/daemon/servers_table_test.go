@@ -16,6 +16,7 @@ import (
 // reads the effect from the store's members at another server, from the command's answer, and from the root; after each
 // command the cluster accepts writes.
 func TestEveryCellOfTheTable(t *testing.T) {
+	t.Parallel()
 	for _, state := range membership.States {
 		if state == membership.External {
 			continue // TestEveryCellOverAnExternalEtcd

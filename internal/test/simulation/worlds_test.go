@@ -42,7 +42,7 @@ var kept = []uint64{52, 67, 69, 112, 20271122148, 20281122798, 20291122058, 6029
 func TestKeptSeeds(t *testing.T) { liveAll(t, "kept seeds", kept[:len(kept)/race.Few]) }
 
 // fixedWorlds take about half a minute of one processor.
-const fixedWorlds = 24 / race.Few
+const fixedWorlds = 12 / race.Few
 
 // TestWorlds lives through the same worlds every time, so that a failure means a change and no throw of dice.
 func TestWorlds(t *testing.T) {

@@ -1,0 +1,5 @@
+//go:build long
+
+package daemon
+
+const everyDeath = true
