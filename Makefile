@@ -317,6 +317,7 @@ check-all: ## check, and everything that CI leaves out: hours
 	rm -f .ci/verified
 	$(MAKE) check
 	$(MAKE) test-flux cross-build test-long race mutants histories fuzz
+	$(MAKE) simulate SEED=kept
 	$(MAKE) simulate TIME=10m
 	$(MAKE) simulate-cluster SEED=kept
 	$(MAKE) simulate-cluster TIME=10m

@@ -15,6 +15,15 @@ func (s IngressSpec) ServiceName(own string) string {
 	return cmp.Or(s.Service, own)
 }
 
+// NoService says that there is no workload for the spec to lead to, given its ingress.
+func (s IngressSpec) NoService(own Ref) string {
+	missing := "there is no deployment or statefulset " + own.Scope + "/" + s.ServiceName(own.Name)
+	if s.Service == "" {
+		return "it names no `service`, so it leads to " + own.Scope + "/" + own.Name + ", and " + missing
+	}
+	return missing
+}
+
 // PortOf is Port with its default: the container side of the workload's first port, else the port of Listen, else 80.
 func (s IngressSpec) PortOf(workload DeploymentSpec) int {
 	if s.Port != 0 {

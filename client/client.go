@@ -22,6 +22,8 @@ type Options struct {
 	// Server is unix:///path/to/tend.sock, https://host:port, http://127.0.0.1:port, or
 	// ssh://user@host[:port][/path/to/tend.sock].
 	Server string
+	// ServerFrom names the origin of Server, for the error of one that doesn't answer. Default: Server is a default.
+	ServerFrom string
 	// Token is sent to http and https servers; the unix socket, also one reached over SSH, needs none. An access token
 	// may name the authority of the https server's certificate.
 	Token string
@@ -47,6 +49,7 @@ type Options struct {
 // Client calls one server. Safe for concurrent use.
 type Client struct {
 	server string
+	named  string // the origin of server
 	base   string
 	token  string
 	from   string
@@ -75,8 +78,8 @@ func New(opts Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", opts.Server, err)
 	}
-	c := &Client{server: opts.Server, token: opts.Token, from: opts.TokenFrom, within: opts.PluginCall,
-		trace: opts.Traceparent, paused: opts.OnPaused, stale: opts.OnStale}
+	c := &Client{server: opts.Server, named: opts.ServerFrom, token: opts.Token, from: opts.TokenFrom,
+		within: opts.PluginCall, trace: opts.Traceparent, paused: opts.OnPaused, stale: opts.OnStale}
 	// No proxy from the environment: the server is on this machine, or named on purpose.
 	transport := &http.Transport{MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute,
 		ResponseHeaderTimeout: 2 * time.Minute}
@@ -212,11 +215,11 @@ func (c *Client) failure(ctx context.Context, err error) error {
 		return cause
 	}
 	if ssh, ok := errors.AsType[*SSHError](err); ok {
-		return &UnreachableError{Server: c.server, Err: ssh}
+		return &UnreachableError{Server: c.server, From: c.named, Err: ssh}
 	}
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" {
-		return &UnreachableError{Server: c.server, Err: dial.Err}
+		return &UnreachableError{Server: c.server, From: c.named, Err: dial.Err}
 	}
 	if fault := certificateFault(c.server, err); fault != nil {
 		return fault

@@ -40,21 +40,22 @@ func TestDiscover(t *testing.T) {
 		want   Options
 	}{
 		"server": {"TEND_SERVER wins", map[string]string{"TEND_SERVER": "unix:///x", "TEND_ROOT": root},
-			Options{Server: "unix:///x"}},
+			Options{Server: "unix:///x", ServerFrom: "TEND_SERVER"}},
 		"root": {"TEND_ROOT names the folder, there or not",
-			map[string]string{"TEND_ROOT": root + "/none", "HOME": home}, Options{Server: "unix://" + root + "/none/tend.sock"}},
+			map[string]string{"TEND_ROOT": root + "/none", "HOME": home},
+			Options{Server: "unix://" + root + "/none/tend.sock", ServerFrom: "TEND_ROOT"}},
 		"user": {"a user's own server is found", map[string]string{"HOME": home},
 			Options{Server: "unix://" + user + "/tend.sock"}},
 		"xdg": {"XDG_DATA_HOME moves it", map[string]string{"HOME": "/none", "XDG_DATA_HOME": filepath.Dir(user)},
 			Options{Server: "unix://" + user + "/tend.sock"}},
 		"token file": {"another program may listen there: it doesn't get the root's token",
 			map[string]string{"TEND_SERVER": "http://127.0.0.1:1", "TEND_ROOT": user},
-			Options{Server: "http://127.0.0.1:1", TokenFrom: "--token, TEND_TOKEN"}},
+			Options{Server: "http://127.0.0.1:1", ServerFrom: "TEND_SERVER", TokenFrom: "--token, TEND_TOKEN"}},
 		"token given": {"TEND_TOKEN wins",
 			map[string]string{"TEND_SERVER": "http://127.0.0.1:1", "TEND_ROOT": user, "TEND_TOKEN": "t"},
-			Options{Server: "http://127.0.0.1:1", Token: "t", TokenFrom: "TEND_TOKEN"}},
+			Options{Server: "http://127.0.0.1:1", ServerFrom: "TEND_SERVER", Token: "t", TokenFrom: "TEND_TOKEN"}},
 		"socket alone": {"the socket needs no token", map[string]string{"TEND_ROOT": user},
-			Options{Server: "unix://" + user + "/tend.sock"}},
+			Options{Server: "unix://" + user + "/tend.sock", ServerFrom: "TEND_ROOT"}},
 	}
 	if _, err := os.Stat(filepath.Join(DefaultRoot, SocketName)); err == nil {
 		t.Fatal("a system's server runs on this machine: it would be found first")

@@ -25,6 +25,12 @@ func Discover(getenv func(string) string) Options {
 	opts := Options{Server: getenv("TEND_SERVER"), Token: getenv("TEND_TOKEN"), PluginCall: getenv("TEND_PLUGIN_CALL"),
 		Traceparent: getenv("TRACEPARENT")}
 	roots := roots(getenv)
+	switch {
+	case opts.Server != "":
+		opts.ServerFrom = "TEND_SERVER"
+	case getenv("TEND_ROOT") != "":
+		opts.ServerFrom = "TEND_ROOT"
+	}
 	if opts.Server == "" {
 		root, found, denied := roots[len(roots)-1], false, false
 		for _, candidate := range roots {

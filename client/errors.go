@@ -17,7 +17,9 @@ import (
 // UnreachableError is a server that doesn't answer.
 type UnreachableError struct {
 	Server string
-	Err    error
+	// From names the origin of Server, such as TEND_SERVER. Empty if it is a default.
+	From string
+	Err  error
 	// Sent is set if the connection was cut or timed out after it was made. The server may have carried out the request.
 	Sent bool
 }
@@ -28,13 +30,21 @@ func (e *UnreachableError) Error() string {
 	}
 	if ssh, ok := errors.AsType[*SSHError](e.Err); ok {
 		return fmt.Sprintf("no server answers at %s: %v\n  `ssh HOST tend version` has to work without a question first",
-			e.Server, ssh)
+			e.named(), ssh)
 	}
 	if e.Sent {
 		return fmt.Sprintf("the connection to %s was cut before the server answered: %v\n  a change it was asked for may be stored: check before you repeat it",
 			e.Server, e.Err)
 	}
-	return fmt.Sprintf("no server answers at %s: %v\n  start one (`tend dev` here, `tend server` on a host), or name it by --server", e.Server, e.Err)
+	return fmt.Sprintf("no server answers at %s: %v\n  start one (`tend dev` here, `tend server` on a host), or name it by --server", e.named(), e.Err)
+}
+
+// named returns the server with its origin.
+func (e *UnreachableError) named() string {
+	if e.From == "" {
+		return e.Server
+	}
+	return e.Server + " (from " + e.From + ")"
 }
 
 // Denied reports whether this user lacks the right to open the server's socket. A retry doesn't help.

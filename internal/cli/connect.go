@@ -27,6 +27,9 @@ func (a *app) dial() (*client.Client, error) {
 		}
 		return os.Getenv(name)
 	})
+	if a.server != "" {
+		options.ServerFrom = "--server"
+	}
 	if a.token != "" {
 		if options.TokenFrom = "--token"; !strings.HasPrefix(options.Server, "http") {
 			return nil, fmt.Errorf("--token says nothing to %s: who may use the socket may do everything there\n"+

@@ -42,7 +42,19 @@ func (a *app) listRuns(ctx context.Context, c *client.Client, target client.Targ
 	}
 	l := runListing(runs.Items, owners, time.Now())
 	l.value = runs
-	return l.write(a.streams, a.output)
+	if err := l.write(a.streams, a.output); err != nil || owners || a.output != "" && a.output != "table" {
+		return err
+	}
+	a.sayWhyFailed(runs.Items)
+	return nil
+}
+
+// sayWhyFailed says on stderr why the newest run, the first of the list, failed, and what to do.
+func (a *app) sayWhyFailed(runs []api.Run) {
+	if len(runs) > 0 && runs[0].State == api.RunFailed && runs[0].Message != "" {
+		fmt.Fprintf(a.err, "run %s failed: %s%s\n", runs[0].ID, printable(runs[0].Message, "\n"),
+			nextLine("  ", runStep(runs[0])))
+	}
 }
 
 func runListing(runs []api.Run, owners bool, now time.Time) listing {

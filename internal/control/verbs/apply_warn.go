@@ -58,8 +58,8 @@ func (p *placed) warnOfService(world dependencyWorld) {
 			return
 		}
 	}
-	p.result.Warnings = append(p.result.Warnings, fmt.Sprintf("there is no deployment or statefulset %s/%s%s",
-		target.Scope, target.Name, world.hint(p.next.Ref(), target, api.Kind.Serves)))
+	p.result.Warnings = append(p.result.Warnings,
+		spec.NoService(p.next.Ref())+world.hint(p.next.Ref(), target, api.Kind.Serves))
 }
 
 // warnOfNodes warns of pods that no node could take.

@@ -69,7 +69,7 @@ func (o observed) readiness() api.Condition {
 
 // notReadyReason returns the first problem that keeps requests from a pod.
 func (o observed) notReadyReason() (reason, message string) {
-	listener, certificate, service := o.listener(), o.certificate(), o.spec.ServiceName(o.object.Value.Name)
+	listener, certificate := o.listener(), o.certificate()
 	switch {
 	case o.broken != nil:
 		return api.ReasonInvalidSpec, o.broken.Error() + ": apply a corrected manifest"
@@ -90,7 +90,7 @@ func (o observed) notReadyReason() (reason, message string) {
 	case o.traffic == api.TrafficPaused:
 		return api.ReasonPaused, "requests wait; `tend ingress resume` lets them through"
 	case !o.serves:
-		return api.ReasonNoService, o.noService(service)
+		return api.ReasonNoService, o.noService()
 	case o.ready == 0 && len(o.gaps) > 0:
 		return api.ReasonPodsUnreached, o.unreached()
 	case o.ready == 0:
@@ -109,9 +109,8 @@ func (o observed) notReadyReason() (reason, message string) {
 }
 
 // noService says that the workload is missing, and which one was probably meant.
-func (o observed) noService(service string) string {
-	return fmt.Sprintf("there is no deployment or statefulset %s/%s%s", o.object.Value.Scope, service,
-		suggest.Behind(o.meant))
+func (o observed) noService() string {
+	return o.spec.NoService(o.object.Value.Ref()) + suggest.Behind(o.meant)
 }
 
 // notReady returns what the ingress waits for: pods that are yet to be made, or to get ready.
@@ -182,6 +181,9 @@ func (o observed) nextStep(reason string) string {
 	case api.ReasonHostTaken:
 		return o.taken.Next
 	case api.ReasonNoService:
+		if o.spec.Service == "" {
+			return "apply a deployment " + service + ", or name another workload in `service`"
+		}
 		return "apply a deployment " + service + ", or correct `service`"
 	case api.ReasonNoReadyPods:
 		return "tend describe " + service

@@ -31,5 +31,8 @@ func lock(dataDir string) (unlock func() error, err error) {
 	if file.Truncate(0) == nil {
 		_, _ = fmt.Fprintln(file, os.Getpid())
 	}
-	return file.Close, nil
+	return func() error {
+		// A child that another goroutine starts just now has the file open until it runs its program, and with it the lock.
+		return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
+	}, nil
 }

@@ -33,8 +33,8 @@ func (c cell) String() string {
 	return fmt.Sprintf("%s, %s, a new version that %s, %d replicas", c.row.order, c.probes, c.row.fails, c.replicas)
 }
 
-// everyCell is set where the tests may take longer: each kind of failure is tried with every probe, with three replicas,
-// in statefulsets and from outside.
+// everyCell is set where the tests may take longer: each kind of failure is tried with every probe, with several
+// replicas, in statefulsets and from outside.
 var everyCell bool
 
 // The ways to fail, as in the table, and what makes the test server fail so.

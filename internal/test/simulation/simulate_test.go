@@ -23,6 +23,8 @@ var (
 	storyFlag = flag.Bool("story", false, "print the story with -seed although nothing fails")
 )
 
+func init() { keptShare = 1 }
+
 // TestSeed lives through the world of -seed.
 func TestSeed(t *testing.T) {
 	opts := Options{Seed: *seedFlag, Steps: *stepsFlag, Drop: allBut(t, *onlyFlag)}

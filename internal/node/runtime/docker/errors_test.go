@@ -151,3 +151,23 @@ func TestPullFault(t *testing.T) {
 		})
 	}
 }
+
+// TestARegistryOnTheNode: an address of the machine that wrote the manifest is the node's own where it pulls.
+func TestARegistryOnTheNode(t *testing.T) {
+	for image, want := range map[string]string{
+		"127.0.0.1:1/web:1":    "127.0.0.1:1 (node n1 itself) refuses connections",
+		"localhost:5000/web:1": "localhost:5000 (node n1 itself) refuses connections",
+		"localhost/web:1":      "localhost (node n1 itself) refuses connections",
+		"10.0.0.2:5000/web:1":  "10.0.0.2:5000 refuses connections",
+		"local.test:5000/web":  "local.test:5000 refuses connections",
+	} {
+		named, err := reference.ParseNormalizedNamed(image)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := pullFault("node n1", "image", named, errors.New("dial tcp: connection refused"))
+		if !strings.Contains(got.Error(), want) {
+			t.Errorf("%s: %q does not say %q", image, got, want)
+		}
+	}
+}

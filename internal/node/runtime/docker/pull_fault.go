@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 	"regexp"
 	"strings"
 
@@ -28,8 +30,9 @@ func pullFault(place, field string, image reference.Named, err error) error {
 		return runtime.DiskFull(place, operation)
 	}
 	registry := reference.Domain(image)
+	name := reference.FamiliarString(image)
 	words := strings.NewReplacer("{node}", place, "{field}", field, "{registry}", registry,
-		"{image}", reference.FamiliarString(image), "{name}", strings.TrimPrefix(reference.FamiliarString(image), registry+"/"))
+		"{itself}", itself(place, registry), "{image}", name, "{name}", strings.TrimPrefix(name, registry+"/"))
 	for _, row := range pullFaults {
 		if !containsAll(text, row.words) {
 			continue
@@ -42,6 +45,18 @@ func pullFault(place, field string, image reference.Named, err error) error {
 	}
 	return &runtime.TransientError{Reason: "PullFailed", Detail: words.Replace("{node} can't pull {image}: ") + text,
 		Next: words.Replace("Tend retries; if it stays, try docker pull {image} on {node}")}
+}
+
+// itself says that a registry's address is the machine that pulls, which is not the one where the manifest was written.
+func itself(place, registry string) string {
+	host := registry
+	if name, _, err := net.SplitHostPort(registry); err == nil {
+		host = name
+	}
+	if address, err := netip.ParseAddr(host); host == "localhost" || err == nil && address.IsLoopback() {
+		return " (" + place + " itself)"
+	}
+	return ""
 }
 
 // Patterns that find the cause in the engine's message.
@@ -62,8 +77,8 @@ const (
 )
 
 // pullFaults are the engine's messages for failures between it and a registry, the specific before the general. In say
-// and next, {node}, {field}, {registry} and {image} stand for what they name, and {name} for the image's name in its
-// registry.
+// and next, {node}, {field}, {registry} and {image} stand for what they name, {name} for the image's name in its
+// registry, and {itself} for a remark where the registry is the node.
 var pullFaults = []struct {
 	words     []string
 	reason    string
@@ -104,7 +119,7 @@ var pullFaults = []struct {
 	{words: []string{"unexpected eof"}, reason: "PullInterrupted", transient: true, say: brokenPull, next: againOrPath},
 	{words: []string{"connection reset"}, reason: "PullInterrupted", transient: true, say: brokenPull, next: againOrPath},
 	{words: []string{"connection refused"}, reason: "RegistryUnreachable", transient: true,
-		say:  "{node} can't pull {image}: {registry} refuses connections",
+		say:  "{node} can't pull {image}: {registry}{itself} refuses connections",
 		next: "start {registry}, or correct {field}; Tend retries"},
 	{words: []string{"no such host"}, reason: "RegistryUnreachable", transient: true,
 		say:  "{node} can't pull {image}: its DNS knows no host {registry}",
