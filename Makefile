@@ -214,7 +214,7 @@ test-otlp: binary ## test that a trace leads from tend apply to a container's st
 # Built from Kubernetes' own module in a module of its own: some minutes of both processors the first time.
 $(BIN)/kube-apiserver: tools/kube-apiserver/go.mod tools/kube-apiserver/go.sum
 	version="$$(go list -C tools/kube-apiserver -m -f '{{.Version}}' k8s.io/kubernetes)" && \
-		CGO_ENABLED=0 go build -C tools/kube-apiserver -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$version" \
+		GOGC=$(GC_PERCENT) CGO_ENABLED=0 go build -C tools/kube-apiserver -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$version" \
 		-o "$(abspath $(BIN)/kube-apiserver)" k8s.io/kubernetes/cmd/kube-apiserver
 
 .PHONY: kube-apiserver
@@ -223,7 +223,7 @@ kube-apiserver: $(BIN)/kube-apiserver ## build bin/kube-apiserver, which the ope
 # Flux's controllers are built from their modules in a module of their own: a quarter of an hour the first time, then from Go's cache.
 FLUX := $(BIN)/flux/helm-controller $(BIN)/flux/source-controller
 $(FLUX): tools/flux/go.mod tools/flux/go.sum
-	CGO_ENABLED=0 go build -C tools/flux -ldflags '-s -w' -o "$(abspath $@)" github.com/fluxcd/$(notdir $@)
+	GOGC=$(GC_PERCENT) CGO_ENABLED=0 go build -C tools/flux -ldflags '-s -w' -o "$(abspath $@)" github.com/fluxcd/$(notdir $@)
 
 .PHONY: flux-controllers
 flux-controllers: $(FLUX) ## build bin/flux/helm-controller and source-controller, which the operator's stories run on
