@@ -5,6 +5,7 @@ package docker_test
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net/netip"
 	"os/exec"
 	"strings"
@@ -34,11 +35,16 @@ func cleanUp(t *testing.T, rt runtime.Runtime) {
 	}
 }
 
+// anySubnet returns a subnet that no other run has: an engine keeps that of a network that a killed run was creating.
+func anySubnet() netip.Prefix {
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 192 + byte(rand.N(64)), byte(rand.N(256)), 0}), 24)
+}
+
 // TestPlatformNetworkIsMadeOnce: by several servers that start at the same time, and again after it was removed.
 func TestPlatformNetworkIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	name := "tendtest-" + random()
-	subnet := netip.MustParsePrefix("10.213.77.0/24")
+	subnet := anySubnet()
 	t.Cleanup(func() { _ = exec.Command("docker", "network", "rm", name).Run() }) // removed already if the test succeeded
 	runtimes := make([]runtime.Runtime, 4)
 	for i := range runtimes {
@@ -73,7 +79,7 @@ func TestPlatformNetworkIsMadeOnce(t *testing.T) {
 			t.Fatalf("%s: %v", when, err)
 		}
 		got := dockerCLI(t, "network", "inspect", "-f", `{{.Driver}} {{(index .IPAM.Config 0).Subnet}} {{len .Labels}}`, name)
-		if got != "bridge 10.213.77.0/24 1" {
+		if got != "bridge "+subnet.String()+" 1" {
 			t.Errorf("%s: the network is %q", when, got)
 		}
 		if ids := strings.Fields(dockerCLI(t, "network", "ls", "-q", "--filter", "name=^"+name+"$")); len(ids) != 1 {
