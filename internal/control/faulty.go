@@ -52,8 +52,12 @@ func (c *Shell) name(ctx context.Context, o Observation, cause error) (revision 
 	return c.Commit(ctx, step.Txn, step.Guard)
 }
 
-// cure takes from the status what name has put there: not every kind writes each of those conditions.
+// cure takes from the status what name has put there: not every kind writes each of those conditions. The status of an
+// object that is gone isn't written: its step removes it.
 func (s *Step) cure(o Observation) {
+	if !o.Object.Exists() {
+		return
+	}
 	stored, _ := o.Get(records.StatusKey(o.Ref))
 	was, known := records.StatusOf(o.Ref.Kind, stored.Value)
 	if !known || s.Removes || !slices.ContainsFunc(was.Conditions(), named) {

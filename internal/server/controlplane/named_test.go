@@ -28,14 +28,18 @@ func TestAPanicIsNamed(t *testing.T) {
 			continue
 		}
 		walked++
-		t.Run(c.Name(), func(t *testing.T) { synctest.Test(t, func(t *testing.T) { panicIsNamed(t, c.Name()) }) })
+		for when, ends := range map[string]func(*testing.T, *memory.Store){"cured": nil, "deleted": deleteBad} {
+			t.Run(c.Name()+"/"+when, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { panicIsNamed(t, c.Name(), ends) })
+			})
+		}
 	}
 	if walked < 9 {
 		t.Errorf("the walk met %d kinds", walked)
 	}
 }
 
-func panicIsNamed(t *testing.T, kind string) {
+func panicIsNamed(t *testing.T, kind string, ends func(*testing.T, *memory.Store)) {
 	s := memory.New()
 	v := newVictim(t, s)
 	v.put(kind, "bad")
@@ -64,11 +68,36 @@ func panicIsNamed(t *testing.T, kind string) {
 	if _, err := shell.Reconcile(t.Context(), shell.Keys()[0]); err == nil || revision(t, s) != before {
 		t.Errorf("the same panic is written again, or causes no error: %v", err)
 	}
+	key := shell.Keys()[0]
 	shell.Kind.Step = step
-	_, _ = shell.Reconcile(t.Context(), shell.Keys()[0])
+	if ends != nil {
+		ends(t, s)
+		time.Sleep(time.Second)
+		if _, err := shell.Reconcile(t.Context(), key); err != nil {
+			t.Errorf("the step of the object that is gone: %v", err)
+		}
+		return
+	}
+	_, _ = shell.Reconcile(t.Context(), key)
 	time.Sleep(time.Second)
 	if conditions, _ := stored(t, s); named(conditions) {
 		t.Errorf("after the panic: %+v", conditions)
+	}
+}
+
+// deleteBad removes the objects from the store, as a deletion without a finalizer does.
+func deleteBad(t *testing.T, s *memory.Store) {
+	t.Helper()
+	read, err := s.List(t.Context(), records.DesiredPrefix, store.ListOptions{})
+	if err != nil || len(read.Entries) == 0 {
+		t.Fatalf("%d objects, %v", len(read.Entries), err)
+	}
+	txn := records.NewTxn("test")
+	for _, entry := range read.Entries {
+		txn.Delete(entry.Key)
+	}
+	if _, err := txn.Commit(t.Context(), s); err != nil {
+		t.Fatal(err)
 	}
 }
 
