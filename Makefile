@@ -136,6 +136,11 @@ test-unit: ## run the tests that need nothing but Go
 # those that only run programs, which are built without it, and what links Kubernetes' libraries, which make test-kube tests.
 RACE_CI := control(/(calls|verbs|watcher))?|reconciler|kinds/owner|node/(agent|agent/prober|ingress|ingress/edge|nodeapi/(local|remote|session))|server|server/controlplane|store/(eventlog|memory|view)
 NO_RACE := ^$(MODULE)/(api/kube|cmd/tend-operator|internal/(ci|core|input/build/(recipe|tree)|server/backup|test/(arch|e2e|testimage))|internal/operator$$|internal/operator/(apply|bounds|clusterid|downstream|engine|identity|link|instance|kubetest|operation|window))(/|$$)
+# What these try goes one after the other, or is large: under the detector they took half of its time.
+RACE_LATER := TestADeployerDecidesNotWhatRunsOnAHost TestAnAnswerWithoutAnEnd TestApplyTooLargeForACommit \
+	TestEveryCredentialAtEveryListener TestHostileAnswers TestLargeBodies TestOverTheWire TestTheRateOfReports
+space := $(subst ,, )
+RACE_SKIP := $(if $(QUICK),-skip '^($(subst $(space),|,$(strip $(RACE_LATER))))$$')
 RACE := $$(go list ./... | $(if $(QUICK),grep -E '/internal/($(RACE_CI))$$',grep -vE '$(NO_RACE)') | xargs)
 
 .PHONY: race-packages
@@ -149,8 +154,8 @@ race: export RAPID_CHECKS ?= 25
 race: export GOGC = $(GC_PERCENT)
 race: race-packages ## run the tests that need no Docker under the race detector (needs gcc): QUICK=1 for those of CI
 	@status=0; \
-	{ $(call gotestsum,race,$$(printf '%s\n' $(RACE) | tr ' ' '\n' | grep -vE '$(MACHINE)' | xargs),,-race -p 2 -count=1); } || status=1; \
-	{ $(call gotestsum,race-machine,$$(printf '%s\n' $(RACE) | tr ' ' '\n' | grep -E '$(MACHINE)' | xargs),$(SECOND_TRY),-race -p 2 -count=1); } || status=1; \
+	{ $(call gotestsum,race,$$(printf '%s\n' $(RACE) | tr ' ' '\n' | grep -vE '$(MACHINE)' | xargs),,-race -p 2 -count=1 $(RACE_SKIP)); } || status=1; \
+	{ $(call gotestsum,race-machine,$$(printf '%s\n' $(RACE) | tr ' ' '\n' | grep -E '$(MACHINE)' | xargs),$(SECOND_TRY),-race -p 2 -count=1 $(RACE_SKIP)); } || status=1; \
 	exit $$status
 
 # Fresh worlds are shared out over the processors: each process has seeds of its own.

@@ -3,8 +3,10 @@ package arch
 import (
 	"fmt"
 	"go/ast"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -51,6 +53,35 @@ func cachedPrograms(all []*source, uncached *regexp.Regexp) (faults []string) {
 			}
 			return true
 		})
+	}
+	return faults
+}
+
+// TestWhatTheRaceLeavesOut: `make race QUICK=1` leaves out no test by a name that it doesn't have any more.
+func TestWhatTheRaceLeavesOut(t *testing.T) {
+	_, rest, found := strings.Cut(readPage(t, "Makefile"), "\nRACE_LATER := ")
+	names, _, ends := strings.Cut(rest, "\nspace :=")
+	if !found || !ends {
+		t.Fatal("the Makefile names no tests as RACE_LATER")
+	}
+	report(t, lostTests(sources(t), strings.Fields(strings.ReplaceAll(names, "\\", ""))))
+}
+
+// lostTests returns a fault for each name that no test has.
+func lostTests(all []*source, names []string) (faults []string) {
+	lost := map[string]bool{}
+	for _, name := range names {
+		lost[name] = true
+	}
+	for _, s := range all {
+		for _, d := range s.ast.Decls {
+			if f, is := d.(*ast.FuncDecl); is && s.test {
+				delete(lost, f.Name.Name)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(lost)) {
+		faults = append(faults, "the Makefile names "+name+", and there is no such test")
 	}
 	return faults
 }
