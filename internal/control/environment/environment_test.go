@@ -70,7 +70,8 @@ func TestMissingConfigValue(t *testing.T) {
 	_, err := l.of(api.Container{Env: map[string]string{"URL": "${config.PASSWORD}${config.NONE}",
 		"TOKEN": "${config.shared.q.TOKEN}"}})
 	var without *Error
-	want := "env.TOKEN: no value for TOKEN; env.URL: no value for NONE: tend config set prod/web NONE=-; tend config set shared/q TOKEN=-"
+	want := "env.TOKEN: no value for TOKEN; env.URL: no value for NONE: tend config set prod/web NONE=- (it asks for the value); " +
+		"tend config set shared/q TOKEN=- (it asks for the value)"
 	if !errors.As(err, &without) || without.Reason != api.ReasonSecretKeyMissing || err.Error() != want {
 		t.Errorf("%v; want %s", err, want)
 	}

@@ -98,9 +98,9 @@ func (e *missingValuesError) next() string {
 // flat returns a joined error on one line.
 func flat(err error) error { return errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")) }
 
-// setSecret returns the command that sets the first missing key; stdin holds one value.
-func setSecret(ref api.Ref, keys []string) string {
-	return fmt.Sprintf("tend config set %s/%s %s=-", ref.Scope, ref.Name, keys[0])
+// setSecret returns the command that sets a missing key.
+func setSecret(bucket env.Bucket, key string) string {
+	return fmt.Sprintf("tend config set %s/%s %s=- (it asks for the value)", bucket.Scope, bucket.Name, key)
 }
 
 func unmerged(ref api.Ref, cause error) error {
@@ -114,7 +114,8 @@ func unmerged(ref api.Ref, cause error) error {
 		return &Error{Reason: api.ReasonEnvFromEmpty, Cause: cause,
 			Next: fmt.Sprintf("tend config set %s KEY=VALUE, or take it out of env_from", empty.Entries[0])}
 	case errors.As(cause, &missing):
-		return &Error{Reason: api.ReasonSecretKeyMissing, Cause: cause, Next: setSecret(ref, missing.Keys)}
+		return &Error{Reason: api.ReasonSecretKeyMissing, Cause: cause,
+			Next: setSecret(env.Bucket{Scope: ref.Scope, Name: ref.Name}, missing.Keys[0])}
 	}
 	return &Error{
 		Reason: api.ReasonEnvironmentUnreadable, Cause: fmt.Errorf("read its environment: %w", cause),

@@ -65,8 +65,7 @@ func variables(s records.Snapshot, ref api.Ref, declared api.Container,
 				}
 			}
 			nearest := buckets[len(buckets)-1]
-			missing[fmt.Sprintf("env.%s: no value for %s", name, key)] = fmt.Sprintf("tend config set %s/%s %s=-",
-				nearest.Scope, nearest.Name, key)
+			missing[fmt.Sprintf("env.%s: no value for %s", name, key)] = setSecret(nearest, key)
 			return "", nil
 		}}
 		value, err := reference.Expand(declared.Env[name], spaces)

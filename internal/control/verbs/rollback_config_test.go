@@ -87,7 +87,7 @@ func TestRollbackOfConfigAlone(t *testing.T) {
 // Where the config of today lacks what the release needs, a rollback says so before anything is stored.
 func TestRollbackWithoutItsConfig(t *testing.T) {
 	w := rollbackWorld(t, nil, "unbuilt",
-		errors.New("secret_files names TOKEN, and no config has a value for it: tend config set prod/web TOKEN=-"))
+		errors.New("secret_files names TOKEN, and no config has a value for it: tend config set prod/web TOKEN=- (it asks for the value)"))
 	_, err := w.service.Rollback(t.Context(), TargetOf(ref("prod", "web")), RollbackOptions{})
 	if refused := wantReason(t, err, Invalid); !strings.Contains(refused.Detail, "TOKEN") ||
 		!strings.Contains(refused.Next, "--with-config") {

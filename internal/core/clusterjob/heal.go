@@ -172,7 +172,11 @@ func (in Input) astray(c api.Condition, job *api.ClusterJob, live api.ClusterLiv
 	case why == nil:
 		c.Next = "it is applied again when it is gone"
 	case why.Count > 1:
-		c.Message += fmt.Sprintf("; it was applied again %d times", why.Count-1)
+		times := "once"
+		if why.Count > 2 {
+			times = fmt.Sprintf("%d times", why.Count-1)
+		}
+		c.Message += "; it was applied again " + times
 		c.Next = fmt.Sprintf("applied again at %s; %s", at.UTC().Format(time.RFC3339), stopThem(live))
 	}
 	return c

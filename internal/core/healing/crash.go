@@ -149,9 +149,9 @@ func givesUp(exits []time.Time) bool {
 }
 
 // looping reports a container that keeps exiting.
-func (p *planner) looping(more string) {
+func (p *planner) looping() {
 	reason, message, next := p.explainLoop()
-	p.down(reason, message+more)
+	p.down(reason, message)
 	p.out.Status.Next = next
 }
 

@@ -28,12 +28,14 @@ const (
 	EndOfLoop LogEnd = "loop" // its container keeps exiting
 )
 
-// LogReading is the reading of lines that a decision asked for: when it began and, once it is over, the lines.
+// LogReading is the reading of lines that a decision asked for: when it began and, once it is over, the lines. Silent
+// says that the output was read to its end and has no line: there is none either where it can't be read.
 type LogReading struct {
 	Request LogRequest
 	Since   time.Time
 	Done    bool
 	Lines   []string
+	Silent  bool
 }
 
 // read returns the lines that were read for a request. pending reports that lines may still come, and that it is too
@@ -52,6 +54,11 @@ func (p *planner) read(request LogRequest) (lines []string, pending bool) {
 	}
 	p.recheckAfter(left)
 	return nil, true
+}
+
+// silent reports that the container's output was read and is empty.
+func (p *planner) silent() bool {
+	return p.Log != nil && p.Log.Silent && p.Container != nil && p.Log.Request.Container == p.Container.ID
 }
 
 // request asks for lines until they are there. An output that is empty is read only once: its reading stays requested.

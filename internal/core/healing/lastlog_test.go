@@ -64,6 +64,27 @@ func TestFailureWaitsForItsLines(t *testing.T) {
 	}
 }
 
+// TestAFailureThatPrintsNothing says so, unless its output couldn't be read.
+func TestAFailureThatPrintsNothing(t *testing.T) {
+	for _, c := range []struct {
+		silent bool
+		code   int
+		want   string
+	}{
+		{true, 3, "the container ended with exit code 3 and printed nothing"},
+		{false, 3, "the container ended with exit code 3"},
+		{true, 0, "the container ended with exit code 0"}, // what went well needs no words
+	} {
+		in := failing()
+		in.Container.ExitCode = c.code
+		d := healing.Plan(in, now)
+		in.Status, in.Log = d.Status, &healing.LogReading{Request: d.Log, Since: now, Done: true, Silent: c.silent}
+		if got := healing.Plan(in, now.Add(time.Second)).Status.Message; got != c.want {
+			t.Errorf("silent %v, code %d: %q, want %q", c.silent, c.code, got, c.want)
+		}
+	}
+}
+
 // TestLinesFollowAFailure: if the lines take too long, the failure is reported without them, and they follow when they
 // come.
 func TestLinesFollowAFailure(t *testing.T) {

@@ -139,7 +139,7 @@ func (p *planner) stepToRunning() {
 	case Restarting:
 		p.advance(api.TaskRunning)
 		if p.out.Status.CrashLoop {
-			p.looping("") // the same words as while it is up for a moment
+			p.looping() // the same words as while it is up for a moment
 			return
 		}
 		p.down(p.exitReason(api.ReasonRestarting), p.exitMessage()+"; the engine is starting it again")
@@ -214,7 +214,7 @@ func (p *planner) freeze() {
 func (p *planner) giveUp() {
 	if p.Container.live() {
 		p.stop()
-		p.looping("; it is being stopped")
+		p.looping()
 		return
 	}
 	reason, message, next := p.explainLoop()

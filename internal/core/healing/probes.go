@@ -156,7 +156,7 @@ func (p *planner) lifelessWords() (reason, message string) {
 // unready reports that the container runs and its probes say it can't serve. A crash loop takes precedence.
 func (p *planner) unready(reason, message string) {
 	if p.out.Status.CrashLoop {
-		p.looping("")
+		p.looping()
 		return
 	}
 	p.down(reason, message)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/probe"
 )
 
 // observe copies the observed state of the container into the status.
@@ -212,12 +213,15 @@ func (p *planner) exitMessage() string {
 	return "the container ended with " + p.exitWords()
 }
 
-// exitWords names the exit code, which is known.
+// exitWords names the exit code, which is known, and says of a failure that there is no log to look at.
 func (p *planner) exitWords() string {
 	code := *p.out.Status.ExitCode
 	if code == killedCode && p.Cause == CauseExit {
 		return "exit code 137: something killed it, and the engine reported no lack of memory, which it can miss in a " +
 			"container's first moments"
+	}
+	if code != 0 && p.silent() {
+		return fmt.Sprintf("exit code %d %s", code, probe.Silent)
 	}
 	return fmt.Sprintf("exit code %d", code)
 }

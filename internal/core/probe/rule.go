@@ -22,7 +22,7 @@ var kinds = []Kind{Startup, Liveness, Readiness}
 // ListensElsewhere is in the answer of a probe whose port is not the program's; the ports of the program follow.
 const ListensElsewhere = "the program listens on "
 
-// Silent is in the answer of a probe whose command failed without a word.
+// Silent is in the message of a failure whose command, a probe's or a container's, printed nothing.
 const Silent = "and printed nothing"
 
 // The defaults of fields that are left out.

@@ -16,6 +16,9 @@ var readLogs = []string{
 	"CrashLoop", "Exited", "SlotFailed", "DeadlineExceeded", "InitFailed", "StartupFailed", "LivenessFailed", "Unready",
 }
 
+// ownEnds are the reasons of a container that ends by itself.
+var ownEnds = []string{api.ReasonCrashLoop, api.ReasonExited}
+
 // failure returns what failed. An ordinal is named: people know it, and its name stays.
 func (o observed) failure(plan rollout.Plan) string {
 	if o.ordered() && plan.Slot != "" {
@@ -31,6 +34,9 @@ func (o observed) nextStep(plan rollout.Plan) string {
 		return plan.Next
 	case !slices.Contains(readLogs, plan.Reason):
 		return ""
+	case slices.Contains(ownEnds, plan.Reason) && strings.Contains(plan.Message, probe.Silent):
+		return fmt.Sprintf("let it print why it ends, or check its command and environment: tend describe %s/%s",
+			o.ref.Scope, o.ref.Name)
 	case plan.Slot != "" && !o.known(plan.Slot): // its container is gone
 		return fmt.Sprintf("tend logs %s/%s --previous", o.ref.Scope, o.ref.Name)
 	case probe.Step(plan.Message) != "":
@@ -73,7 +79,7 @@ func (o observed) askAgain(plan rollout.Plan) string {
 
 // endedWell reports whether the container of the failed slot ended by itself with exit code 0, as no crash does.
 func (o observed) endedWell(plan rollout.Plan) bool {
-	return slices.Contains([]string{api.ReasonCrashLoop, api.ReasonExited}, plan.Reason) &&
+	return slices.Contains(ownEnds, plan.Reason) &&
 		slices.ContainsFunc(o.tasks, func(t owner.Task) bool {
 			return t.Desired.Value.Slot == plan.Slot && t.Status != nil && t.Status.ExitCode != nil && *t.Status.ExitCode == 0
 		})

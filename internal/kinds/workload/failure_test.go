@@ -73,6 +73,20 @@ func TestAProbeOfAnotherPort(t *testing.T) {
 	}
 }
 
+// TestACrashThatPrintsNothing: the next step isn't a log that is empty, neither while it loops nor when it is gone.
+func TestACrashThatPrintsNothing(t *testing.T) {
+	task := api.Task{Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "a"}
+	o := observed{ref: web, tasks: []owner.Task{{Desired: records.Read[api.Task]{Value: &task},
+		Status: &api.TaskStatus{RunningAt: time.Unix(1, 0), State: api.TaskRunning}}}}
+	o.spec.Probes = &api.Probes{Readiness: &api.Probe{Exec: &api.ExecProbe{Command: []string{"ready"}}}}
+	for _, slot := range []string{"a", "gone"} {
+		got := o.nextStep(rollout.Plan{Reason: api.ReasonCrashLoop, Slot: slot, Message: "last with exit code 3 " + probe.Silent})
+		if want := "let it print why it ends, or check its command and environment: tend describe prod/web"; got != want {
+			t.Errorf("slot %s: %q, want %q", slot, got, want)
+		}
+	}
+}
+
 // TestACheckThatPrintsNothing is run by hand as the next step: its output is in no log. A pod that doesn't run can't
 // run it.
 func TestACheckThatPrintsNothing(t *testing.T) {

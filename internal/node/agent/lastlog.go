@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"io"
 	"strconv"
 	"sync"
 	"time"
@@ -85,7 +86,7 @@ func (l *lastLogs) end(task string, at *lineReading, lines []string, err error) 
 		at.cut = true
 		return
 	}
-	at.Done, at.Lines = true, lines
+	at.Done, at.Lines, at.Silent = true, lines, len(lines) == 0 && errors.Is(err, io.EOF)
 	l.agent.tasks.Enqueue(taskKey(task))
 }
 
