@@ -20,7 +20,7 @@ func TestAWaitWithoutAPlaceGoesOn(t *testing.T) {
 		if asks.Add(1) == 1 {
 			w.Header().Set("Content-Type", "application/problem+json")
 			w.WriteHeader(http.StatusTooManyRequests)
-			_ = json.NewEncoder(w).Encode(api.Problem{Status: http.StatusTooManyRequests, Detail: "too many"})
+			_ = json.NewEncoder(w).Encode(api.Problem{Status: http.StatusTooManyRequests, Title: "x"})
 			return
 		}
 		_ = json.NewEncoder(w).Encode(api.AwaitResult{Revision: 11,

@@ -92,7 +92,8 @@ func (a *app) noteTaken(result api.ApplyResult, from sources, args []string) {
 		"  from now on it belongs to these files: with --prune it is deleted once they no longer declare it\n", few(taken))
 }
 
-// namesFiles reports whether a set is that of files, or has a name: stdin without a name, on this machine, counts as none.
+// namesFiles reports whether a set is that of files, or has a name. Stdin without a name, on this machine, counts as no
+// files.
 func namesFiles(set string) bool {
 	stdin := sources{files: []string{"-"}}
 	return set != "" && set != stdin.set(nil)
