@@ -213,7 +213,7 @@ const (
 	ReasonNotConnected = "NotConnected"
 	// ReasonServed: requests reach a pod.
 	ReasonServed = "Served"
-	// ReasonHostTaken: another scope claimed the host first, and does not share it.
+	// ReasonHostTaken: another scope claimed the host first, and does not share it, or not this path.
 	ReasonHostTaken = "HostTaken"
 	// ReasonNoService: there is no workload of that name in the scope.
 	ReasonNoService = "NoService"

@@ -111,8 +111,12 @@ func (a *app) printPruned(
 	return a.printKept(ctx, c, request)
 }
 
-// notePruned prints what may still declare what a prune deletes, and what needs it. Each begins with title.
+// notePruned prints what may still declare what a prune deletes, and what needs it, unless a program reads the output.
+// Each begins with title.
 func (a *app) notePruned(ctx context.Context, c *client.Client, result api.ApplyResult, title string) error {
+	if a.structured() {
+		return nil
+	}
 	beside := slices.Clone(result.Pruned)
 	for _, object := range result.Objects { // this apply decides about them; deleting what they need would be refused
 		beside = append(beside, object.Ref)
@@ -148,7 +152,7 @@ func (a *app) printKept(ctx context.Context, c *client.Client, request api.Apply
 	}
 	for _, object := range stored {
 		if set := object.Metadata.Stamps[api.StampApplySet]; applied[object.Ref()] && set != request.Set {
-			sets[set] = set != ""
+			sets[set] = namesFiles(set)
 		}
 	}
 	for _, object := range stored {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"time"
 
 	"tend.dev/tend/api"
@@ -53,6 +54,7 @@ func (a *app) await(ctx context.Context, c *client.Client, waits []wait, timeout
 				a.warnOf(w.last)
 				return verdict(w.last)
 			}
+		case client.StatusOf(err) == http.StatusTooManyRequests: // the write is stored; another wait ends soon
 		case ctx.Err() == nil && !transient(err):
 			return err
 		case ctx.Err() == nil:

@@ -202,7 +202,12 @@ func (a *app) deleteAll(ctx context.Context, c *client.Client, ask deletion, ref
 		absent  error
 		results []api.DeleteResult
 	)
+	asked := map[api.Ref]bool{}
 	for _, ref := range refs {
+		if asked[ref] {
+			continue
+		}
+		asked[ref] = true
 		result, err := c.DeleteWith(ctx, ref, ask.with)
 		switch {
 		case client.IsNotFound(err) && ask.tolerant:

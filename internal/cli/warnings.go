@@ -80,9 +80,8 @@ func (a *app) noteLeft(result api.ApplyResult, from sources, args []string) {
 // without a name prunes nothing, so it counts on neither side.
 func (a *app) noteTaken(result api.ApplyResult, from sources, args []string) {
 	var taken []api.Ref
-	stdin := sources{files: []string{"-"}}
 	for _, object := range result.Objects {
-		if object.FormerSet != "" && object.FormerSet != stdin.set(nil) {
+		if namesFiles(object.FormerSet) {
 			taken = append(taken, object.Ref)
 		}
 	}
@@ -93,13 +92,20 @@ func (a *app) noteTaken(result api.ApplyResult, from sources, args []string) {
 		"  from now on it belongs to these files: with --prune it is deleted once they no longer declare it\n", few(taken))
 }
 
+// namesFiles reports whether a set is that of files, or has a name. Stdin without a name, on this machine, counts as no
+// files.
+func namesFiles(set string) bool {
+	stdin := sources{files: []string{"-"}}
+	return set != "" && set != stdin.set(nil)
+}
+
 // noteFormer prints that other files, from which an object was taken over, may still declare it.
 func (a *app) noteFormer(ctx context.Context, c *client.Client, ref api.Ref) error {
 	object, err := c.Object(ctx, ref)
 	if client.IsNotFound(err) {
 		return nil // deleted meanwhile
 	}
-	if err == nil && object.Metadata.Stamps[api.StampFormerSet] != "" {
+	if err == nil && namesFiles(object.Metadata.Stamps[api.StampFormerSet]) {
 		fmt.Fprintf(a.err, "note: %s was applied from other files (or another --set) before these; "+
 			"they may still declare it\n", ref)
 	}

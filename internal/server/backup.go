@@ -16,7 +16,7 @@ func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
 			Next: "tend version"})
 		return
 	}
-	ctx, end, err := s.openStream(r, "backup")
+	ctx, end, err := s.openStream(r.Context(), "backup")
 	if err != nil {
 		s.fail(w, r, err)
 		return

@@ -24,7 +24,7 @@ func (s *Server) buildLog(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	ctx, end, err := s.openStream(r, "builds")
+	ctx, end, err := s.openStream(r.Context(), "builds")
 	if err != nil {
 		s.fail(w, r, err)
 		return

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/node/nodeapi"
 	"tend.dev/tend/internal/platform/recovery"
 )
 
@@ -31,28 +30,53 @@ func (s *Server) askDisks(ctx context.Context, prune bool) (api.ListResult[api.N
 	if err != nil {
 		return api.ListResult[api.NodeDisk]{}, err
 	}
-	ctx, end := s.untilClosing(ctx, diskTime)
-	defer end()
+	ask := s.measure
+	if prune {
+		ask = s.pruneDisk
+	}
 	nodes := snap.Nodes()
 	out := make([]api.NodeDisk, len(nodes))
 	var wait recovery.Group
 	for i, read := range nodes {
-		id := read.Value.ID
-		wait.Go(func() {
-			out[i] = api.NodeDisk{Node: id}
-			var n nodeapi.Node
-			err := recovery.Call(func() (err error) {
-				if n, err = s.Nodes.Node(id); err == nil {
-					out[i], err = n.Disk(ctx, prune)
-					out[i].Node = id // whatever it calls itself
-				}
-				return err
-			}, "node", id)
-			if err != nil {
-				out[i].Message = err.Error()
-			}
-		})
+		wait.Go(func() { out[i] = ask(ctx, read.Value.ID) })
 	}
 	wait.Wait()
 	return api.ListResult[api.NodeDisk]{Items: out, Revision: snap.Revision()}, nil
+}
+
+// measure returns the disk usage of a node. Requests that come while the node measures share its answer, and none that
+// ends takes it from the others.
+func (s *Server) measure(ctx context.Context, node string) api.NodeDisk {
+	answered := s.measured.DoChan(node, func() (any, error) {
+		return s.askDisk(context.WithoutCancel(ctx), node, false), nil
+	})
+	select {
+	case answer := <-answered:
+		disk, _ := answer.Val.(api.NodeDisk)
+		return disk
+	case <-ctx.Done():
+		return api.NodeDisk{Node: node, Message: ctx.Err().Error()}
+	}
+}
+
+func (s *Server) pruneDisk(ctx context.Context, node string) api.NodeDisk {
+	return s.askDisk(ctx, node, true)
+}
+
+// askDisk asks a node for its disk usage, and with prune to remove the images that nothing refers to.
+func (s *Server) askDisk(ctx context.Context, node string, prune bool) (disk api.NodeDisk) {
+	ctx, end := s.untilClosing(ctx, diskTime)
+	defer end()
+	err := recovery.Call(func() error {
+		n, err := s.Nodes.Node(node)
+		if err == nil {
+			disk, err = n.Disk(ctx, prune)
+		}
+		return err
+	}, "node", node)
+	disk.Node = node // whatever it calls itself
+	if err != nil {
+		disk.Message = err.Error()
+	}
+	return disk
 }

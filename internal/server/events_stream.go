@@ -13,7 +13,7 @@ import (
 // followEvents streams events from a position on. The server keeps only the position of a reader: a slow one is served
 // from the store, until the log no longer has the position.
 func (s *Server) followEvents(w http.ResponseWriter, r *http.Request, request eventRequest) {
-	ctx, end, err := s.openStream(r, "events")
+	ctx, end, err := s.openStream(r.Context(), "events")
 	if err != nil {
 		s.fail(w, r, err)
 		return

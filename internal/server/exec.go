@@ -20,7 +20,7 @@ import (
 
 // exec runs a command in a pod. Until the upgrade an error is an HTTP problem, then a message of the WebSocket.
 func (s *Server) exec(w http.ResponseWriter, r *http.Request) {
-	ctx, end, err := s.openStream(r, "exec")
+	ctx, end, err := s.openStream(r.Context(), "exec")
 	if err != nil {
 		s.fail(w, r, err)
 		return

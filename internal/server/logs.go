@@ -106,7 +106,7 @@ func logOptions(q *query) container.LogOptions {
 }
 
 func (s *Server) streamLogs(w http.ResponseWriter, r *http.Request, snap records.Snapshot, wanted logsOf) {
-	ctx, end, err := s.openStream(r, "logs")
+	ctx, end, err := s.openStream(r.Context(), "logs")
 	if err != nil {
 		s.fail(w, r, err)
 		return

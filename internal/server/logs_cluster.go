@@ -19,7 +19,7 @@ func (s *Server) clusterLogs(w http.ResponseWriter, r *http.Request, wanted logs
 		s.fail(w, r, err)
 		return
 	}
-	ctx, end, err := s.openStream(r, "logs")
+	ctx, end, err := s.openStream(r.Context(), "logs")
 	if err != nil {
 		s.fail(w, r, err)
 		return

@@ -26,7 +26,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.0005, 4, 9),
 		}, []string{"route"}),
 		streams: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "tend_http_streams", Help: "Open watches, logs and execs.",
+			Name: "tend_http_streams", Help: "Open watches, waits, logs and execs.",
 		}, []string{"stream"}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "tend_http_panics_total", Help: "Requests that panicked.",

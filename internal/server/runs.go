@@ -53,6 +53,11 @@ func (s *Server) run(ctx context.Context, in *runQuery) (api.Run, error) {
 	if !in.Wait {
 		return s.findRun(ref, in.ID)
 	}
+	ctx, end, err := s.openStream(ctx, "wait")
+	if err != nil {
+		return api.Run{}, err
+	}
+	defer end()
 	ctx, cancel := context.WithTimeout(ctx, longestWait)
 	defer cancel()
 	key := records.RunKey(ref, in.ID)

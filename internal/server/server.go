@@ -14,6 +14,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/singleflight"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
@@ -114,7 +115,7 @@ type Options struct {
 	// MaxUploads bounds the bytes of unreferenced files that one access token may have stored. Default 1 GiB, and room for
 	// two of the largest.
 	MaxUploads int64
-	// MaxStreams bounds concurrent watches, logs and execs. Default 1000. One access token has a tenth of them, all
+	// MaxStreams bounds concurrent watches, waits, logs and execs. Default 1000. One access token has a tenth of them, all
 	// together leave a tenth free.
 	MaxStreams int
 	// MaxConnections bounds the open connections of each listener; one address gets half of them (package connlimit).
@@ -144,10 +145,12 @@ type Server struct {
 	// drained first.
 	streams streams
 	uploads uploads
-	closing chan struct{}
-	cutting chan struct{}
-	once    sync.Once
-	open    sync.WaitGroup
+	// measured holds the measurements of nodes' disks that are under way.
+	measured singleflight.Group
+	closing  chan struct{}
+	cutting  chan struct{}
+	once     sync.Once
+	open     sync.WaitGroup
 }
 
 // Paths are the registered paths of the API, for one Server.

@@ -13,17 +13,18 @@ import (
 	"tend.dev/tend/internal/platform/recovery"
 )
 
-// isDrained lists the streams that may continue while the server drains: a half-done command, and its output.
-var isDrained = map[string]bool{"exec": true, "logs": true}
+// isDrained lists the streams that may continue while the server drains: a half-done command, and its output. A wait
+// isn't cut either: it ends by itself, with an answer.
+var isDrained = map[string]bool{"exec": true, "logs": true, "wait": true}
 
 // openStream counts a stream and gives it a context that also ends when the server does. The returned function must be
 // called at the end.
-func (s *Server) openStream(r *http.Request, kind string) (context.Context, func(), error) {
-	token := callerOf(r.Context()).grant.Name
+func (s *Server) openStream(ctx context.Context, kind string) (context.Context, func(), error) {
+	token := callerOf(ctx).grant.Name
 	if err := s.streams.begin(token, s.MaxStreams); err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := context.WithCancelCause(r.Context())
+	ctx, cancel := context.WithCancelCause(ctx)
 	s.open.Add(1)
 	s.metrics.streams.WithLabelValues(kind).Inc()
 	ending := s.closing

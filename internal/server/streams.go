@@ -29,11 +29,12 @@ func (s *streams) begin(token string, most int) error {
 	switch {
 	case token != "" && s.of[token] >= share:
 		return &api.Problem{Status: http.StatusTooManyRequests,
-			Detail: fmt.Sprintf("the token %s has %d watches, logs and commands open already", token, share),
+			Detail: fmt.Sprintf("the token %s has %d watches, waits, logs and commands open already", token, share),
 			Next:   "close some, or use a token of its own for each program"}
 	case s.all >= most, token != "" && s.named >= max(most-share, 1):
 		return &api.Problem{Status: http.StatusServiceUnavailable,
-			Detail: fmt.Sprintf("%d watches, logs and commands are open already", s.all), Next: "close some, or try again"}
+			Detail: fmt.Sprintf("%d watches, waits, logs and commands are open already", s.all),
+			Next:   "close some, or try again"}
 	}
 	s.all++
 	if token != "" {

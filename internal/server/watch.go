@@ -18,7 +18,7 @@ const goneGrace = 20 * time.Millisecond
 
 // watch streams the changes of objects and their statuses. Without since it begins with all existing objects.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, wanted objectFilter, since int64) {
-	ctx, end, err := s.openStream(r, "watch")
+	ctx, end, err := s.openStream(r.Context(), "watch")
 	if err != nil {
 		s.fail(w, r, err)
 		return

@@ -31,6 +31,8 @@ type Input struct {
 	Release string
 	// Waiting lists the dependencies of the release that are not ready.
 	Waiting []string
+	// Next is the step that helps where one of them waits for a person; empty if none does.
+	Next string
 	// Commands are run in this order.
 	Commands []Command
 	// Busy is a run of another release of the workload that has not ended; nil if there is none.
@@ -48,6 +50,8 @@ type Decision struct {
 	Run     *api.Run
 	Reason  string
 	Message string
+	// Next is the step that helps; empty if it goes on by itself, or the caller knows it.
+	Next string
 }
 
 // Decide decides the state of a release's gate.
@@ -84,7 +88,7 @@ func (in Input) begin(i int, role api.TaskRole) Decision {
 
 func (in Input) wait() Decision {
 	return Decision{State: Waiting, Reason: api.ReasonWaitingForDependency,
-		Message: in.Release + " waits for " + strings.Join(in.Waiting, ", ")}
+		Message: in.Release + " waits for " + strings.Join(in.Waiting, ", "), Next: in.Next}
 }
 
 // Field returns the field that declares a role's command.

@@ -132,10 +132,14 @@ type Refusal struct {
 // Hidden returns the refusal for one who may not know the other object, nor its scope.
 func (r Refusal) Hidden() *Refusal {
 	out := r
-	out.Detail, out.Next = "it belongs to an object of another scope", "choose another host, or ask an admin whose it is"
-	if r.Field == "tls" {
+	switch {
+	case r.Field == "tls":
 		out.Detail = "the host is served by one TLS policy, and an object of another scope declares it"
 		out.Next = "leave tls out, which takes the policy of the host; or ask an admin"
+	case strings.HasPrefix(r.Field, "locations["):
+		out.Detail = "the path is where authorities check who has the host, which is of another scope"
+	default:
+		out.Detail, out.Next = "it belongs to an object of another scope", "choose another host, or ask an admin whose it is"
 	}
 	return &out
 }
@@ -152,13 +156,8 @@ func (t Table) Refuse(c Claim) *Refusal {
 				c.Ref.Scope, owner.Ref),
 		}
 	}
-	if i := slices.IndexFunc(c.Paths, api.IsProofPath); i >= 0 && t.IsGuest(c) {
-		return &Refusal{
-			By: owner.Ref, Field: fmt.Sprintf("locations[%d].path", i),
-			Detail: fmt.Sprintf("%s of %s is where authorities check who has the host, which is of the scope %s", c.Paths[i],
-				c.Host, t.decides(c.Host, owner)),
-			Next: "leave the location out: sharing a host gives no certificate of it",
-		}
+	if refusal := t.Unserved(c); refusal != nil {
+		return refusal
 	}
 	policy, by := t.tls(c.Host, owner)
 	if c.TLS == nil || by == c.Ref || alike(policy, c.TLS) {
@@ -171,6 +170,22 @@ func (t Table) Refuse(c Claim) *Refusal {
 	return &Refusal{
 		By: by, Field: "tls", Detail: fmt.Sprintf("%s is served by one TLS policy, and %s", c.Host, declared),
 		Next: "leave tls out, which takes the policy of the host; or declare the same one",
+	}
+}
+
+// Unserved returns the refusal of the first location of a claim that is not served although the claim is: a guest's for
+// the proofs of an authority. It returns nil if all are served.
+func (t Table) Unserved(c Claim) *Refusal {
+	i := slices.IndexFunc(c.Paths, api.IsProofPath)
+	if i < 0 || !t.IsGuest(c) {
+		return nil
+	}
+	owner, _ := t.owner(c.Host)
+	return &Refusal{
+		By: owner.Ref, Field: fmt.Sprintf("locations[%d].path", i),
+		Detail: fmt.Sprintf("%s of %s is where authorities check who has the host, which is of the scope %s", c.Paths[i],
+			c.Host, t.decides(c.Host, owner)),
+		Next: "leave the location out: sharing a host gives no certificate of it",
 	}
 }
 

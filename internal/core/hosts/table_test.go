@@ -2,6 +2,7 @@ package hosts
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -122,6 +123,32 @@ func TestIsGuest(t *testing.T) {
 			if got != tc.want[i] {
 				t.Errorf("%s: %s: %s is %s, want %s", name, tc.reason, object.Ref(), got, tc.want[i])
 			}
+		}
+	}
+}
+
+// TestHidden: one who may not know the other scope reads what is refused and what helps, without its name.
+func TestHidden(t *testing.T) {
+	owner := claimed("bank", "x", 1, `{"host":"a.example","shared_with":["b"],"tls":{"provider":"internal"}}`)
+	for field, tc := range map[string]struct {
+		claim        *api.Object
+		detail, next string
+	}{
+		"host": {claimed("c", "x", 2, `{"host":"a.example"}`), "it belongs to", "choose another host"},
+		"tls":  {claimed("b", "x", 2, `{"host":"a.example","tls":{"enabled":false}}`), "one TLS policy", "leave tls out"},
+		"locations[0].path": {claimed("b", "x", 2, `{"host":"a.example",`+
+			`"locations":[{"path":"/.well-known/acme-challenge"}]}`), "authorities check", "leave the location out"},
+	} {
+		claim, _ := ClaimOf(*tc.claim)
+		refusal := TableOf(slices.Values([]*api.Object{owner, tc.claim})).Refuse(claim)
+		if refusal == nil || refusal.Field != field {
+			t.Errorf("%s: %+v", field, refusal)
+			continue
+		}
+		hidden := refusal.Hidden()
+		if !strings.Contains(hidden.Detail, tc.detail) || !strings.HasPrefix(hidden.Next, tc.next) ||
+			strings.Contains(hidden.Detail+hidden.Next, "bank") {
+			t.Errorf("%s: %+v", field, hidden)
 		}
 	}
 }

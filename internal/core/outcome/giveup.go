@@ -27,10 +27,16 @@ func giveUpPods(all []judged) {
 		return s.State == api.OutcomeFailed ||
 			s.State == api.OutcomeHeld
 	})
+	stopped := map[workload]bool{}
+	for i := range all {
+		if all[i].stopped {
+			stopped[workload{all[i].Ref.Scope, all[i].Ref.Name}] = true
+		}
+	}
 	for i := range all {
 		switch s := &all[i]; {
 		case s.State != api.OutcomePending || s.Reason != api.ReasonNoReadyPods:
-		case s.idle && slices.ContainsFunc(all, s.leadsToStopped):
+		case s.idle && stopped[workload{s.Ref.Scope, s.service}]:
 			s.State = api.OutcomeConverged
 		case trouble:
 			s.State = api.OutcomeHeld
@@ -40,7 +46,5 @@ func giveUpPods(all []judged) {
 	}
 }
 
-// leadsToStopped reports whether the workload that the ingress leads to was stopped on purpose.
-func (s *judged) leadsToStopped(on judged) bool {
-	return on.stopped && on.Ref.Scope == s.Ref.Scope && on.Ref.Name == s.service
-}
+// workload is the scope and the name of the workload that an ingress leads to.
+type workload struct{ scope, name string }

@@ -19,6 +19,8 @@ type observed struct {
 	broken error // why the spec can't be read
 	// taken is the refusal if another scope has the host; nil if the host is free.
 	taken *hosts.Refusal
+	// unserved is the refusal of a location that is not served although the host is; nil if there is none.
+	unserved *hosts.Refusal
 	// serves reports whether the workload exists.
 	serves   bool
 	leads    api.Ref // the workload; its kind is empty if there is none
@@ -139,7 +141,8 @@ func (o observed) listens(node api.IngressNodeStatus) api.ListenerStatus {
 	return node.HTTP
 }
 
-// route sets the TLS policy that the host is served by, or why it is not served.
+// route sets the TLS policy that the host is served by, or why it, or one of its locations, is not served. All who see
+// the ingress read its conditions, so they don't name another scope.
 func (o *observed) route(claims hosts.Table) {
 	claim, asks := hosts.ClaimOf(*o.object.Value)
 	if !asks {
@@ -149,9 +152,12 @@ func (o *observed) route(claims hosts.Table) {
 	switch {
 	case served:
 		o.spec.TLS = policy
+		if unserved := claims.Unserved(claim); unserved != nil {
+			o.unserved = unserved.Hidden()
+		}
 	case !o.object.Value.Metadata.Deleting():
 		o.taken = claims.Refuse(claim)
-		if o.taken != nil && o.taken.By.Scope != claim.Ref.Scope { // all who see the ingress read its conditions
+		if o.taken != nil && o.taken.By.Scope != claim.Ref.Scope {
 			o.taken = o.taken.Hidden()
 		}
 	}

@@ -157,6 +157,11 @@ func (o observed) trouble() api.Condition {
 		c.Next = o.nextStep(c.Reason)
 		return c
 	}
+	if o.unserved != nil {
+		c.Reason, c.Next = api.ReasonHostTaken, o.unserved.Next
+		c.Message = o.unserved.Field + " is not served: " + o.unserved.Detail
+		return c
+	}
 	if len(o.gaps) > 0 {
 		c.Reason, c.Message, c.Next = api.ReasonPodsUnreached, o.unreached(), o.nextStep(api.ReasonPodsUnreached)
 		return c

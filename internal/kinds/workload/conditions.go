@@ -98,6 +98,7 @@ func (o observed) progress(a assessment) api.Condition {
 		}
 	case a.target.pending != nil:
 		c.Reason, c.Message = a.target.pending.gate.Reason, o.gateMessage(*a.target.pending)
+		c.Next = a.target.pending.gate.Next
 		if a.target.pending.gate.State == gate.Failed {
 			c.Status = api.ConditionFalse
 		}

@@ -47,7 +47,8 @@ func (o observed) gated(p pending) (out []api.PlannedAction) {
 	if p.gate.State == gate.Failed {
 		return []api.PlannedAction{{Object: o.ref, Verb: "refuse", Release: p.release.ID, Text: p.gate.Message}}
 	}
-	for _, need := range o.waitsFor(p.release) {
+	waits, _ := o.waitsFor(p.release)
+	for _, need := range waits {
 		out = append(out, api.PlannedAction{Object: o.ref, Verb: "wait", Release: p.release.ID,
 			Text: "wait for " + need})
 	}

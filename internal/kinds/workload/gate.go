@@ -76,7 +76,8 @@ func (o observed) asked() string {
 
 // gateOf decides whether a release may touch slots.
 func (o observed) gateOf(release *api.Release) gate.Decision {
-	in := gate.Input{Release: release.ID, Waiting: o.waitsFor(release)}
+	in := gate.Input{Release: release.ID}
+	in.Waiting, in.Next = o.waitsFor(release)
 	if steps := release.Steps; steps != nil {
 		in.Commands, in.Busy = o.commands(release, steps.Before), o.busy(release.ID)
 	}
@@ -84,19 +85,34 @@ func (o observed) gateOf(release *api.Release) gate.Decision {
 }
 
 // waitsFor lists what must be ready, or gone, before a release may touch slots: the workloads that it depends on, and
-// the objects that are being deleted and write to a volume of its pods.
-func (o observed) waitsFor(release *api.Release) (out []string) {
+// the objects that are being deleted and write to a volume of its pods. next is the step that helps if one of those
+// waits for a node.
+func (o observed) waitsFor(release *api.Release) (out []string, next string) {
 	if release.Steps != nil {
 		out = dependency.Waiting(o.ref.Scope, release.Steps.DependsOn, o.dependency)
 	}
-	return append(out, o.leaving(o.ref.Scope, volumes.UseBy(o.ref, release.Spec))...)
+	for _, w := range o.leaving(o.ref.Scope, volumes.UseBy(o.ref, release.Spec)) {
+		out = append(out, w.text)
+		if w.silent != "" {
+			next = startTend(w.silent) + "; if the machine is off: tend nodes confirm-down " + w.silent
+		}
+	}
+	return out, next
+}
+
+// writer is an object that is being deleted and may still write to a volume.
+type writer struct {
+	// text names the object and the volume.
+	text string
+	// silent is a node that has a pod of the object and does not answer; empty if there is none.
+	silent string
 }
 
 // leavingWriters returns a function that lists the objects which are being deleted and write to what a use writes to,
 // with the volume. Their pods may run for a while, and two writers break a database. A volume, and a folder, is its
 // node's: an object whose pods are all on nodes where those of the use can't come, by mayRunOn, is in nobody's way.
-func leavingWriters(s records.Snapshot, mayRunOn func(node string) bool) func(scope string, use volumes.Use) []string {
-	return func(scope string, use volumes.Use) (out []string) {
+func leavingWriters(s records.Snapshot, mayRunOn func(node string) bool) func(scope string, use volumes.Use) []writer {
+	return func(scope string, use volumes.Use) (out []writer) {
 		if len(use.Alone()) == 0 {
 			return nil
 		}
@@ -105,13 +121,14 @@ func leavingWriters(s records.Snapshot, mayRunOn func(node string) bool) func(sc
 				if !object.Value.Metadata.Deleting() {
 					continue
 				}
-				at := use.Both(volumes.UseBy(object.Value.Ref(), object.Value.Spec))
-				if at != "" && (onSharedStorage(*object.Value) || meets(s.TasksOf(object.Value.Ref()), mayRunOn)) {
+				at, tasks := use.Both(volumes.UseBy(object.Value.Ref(), object.Value.Spec)), s.TasksOf(object.Value.Ref())
+				if at != "" && (onSharedStorage(*object.Value) || meets(tasks, mayRunOn)) {
 					name := object.Value.Ref().String()
 					if object.Value.Scope != scope {
 						name = "an object of another scope"
 					}
-					out = append(out, fmt.Sprintf("%s (it is being deleted, and writes to %s)", name, at))
+					out = append(out, writer{fmt.Sprintf("%s (it is being deleted, and writes to %s)", name, at),
+						silentNode(s, tasks)})
 				}
 			}
 		}
@@ -131,6 +148,16 @@ func meets(tasks []records.Read[api.Task], on func(node string) bool) bool {
 	return len(tasks) == 0 || slices.ContainsFunc(tasks, func(task records.Read[api.Task]) bool {
 		return task.Value.Node == "" || on(task.Value.Node)
 	})
+}
+
+// silentNode returns the node of one of the tasks that does not answer; empty if there is none.
+func silentNode(s records.Snapshot, tasks []records.Read[api.Task]) string {
+	for _, task := range tasks {
+		if node := task.Value.Node; node != "" && !s.Alive(node) {
+			return node
+		}
+	}
+	return ""
 }
 
 // afterwards decides about the commands that run once the rollout is complete.

@@ -117,3 +117,34 @@ func TestWaitsForNoWriterOnAnotherNode(t *testing.T) {
 		})
 	}
 }
+
+// TestALeavingWriterOnASilentNode: while the node of the old writer does not answer, the release that waits says what
+// helps.
+func TestALeavingWriterOnASilentNode(t *testing.T) {
+	l := newHarness(t)
+	l.join("n1", "n2")
+	old := api.Object{Kind: api.KindDeployment, Scope: "prod", Name: "old", Metadata: api.Metadata{Generation: 1,
+		DeletedAt: &l.now}, Spec: json.RawMessage(`{"image":"db:1","volumes":["mvdata:/data"]}`)}
+	l.put(old)
+	l.write(func(txn *records.Txn) {
+		txn.Put(records.TaskKey("old-1"), api.Task{ID: "old-1", Kind: old.Kind, Scope: old.Scope, Name: old.Name,
+			Slot: "1", Release: "v1", Node: "n2", Desired: api.DesiredRemoved})
+	})
+	spec := replicas(1, "web:1")
+	spec.Volumes = []string{"mvdata:/d"}
+	l.apply(spec)
+	says := func(when, want string) {
+		t.Helper()
+		l.settle()
+		c := l.condition(api.ConditionProgressing)
+		if c.Reason != api.ReasonWaitingForDependency || c.Next != want {
+			t.Errorf("%s: %+v, want the step %q", when, c, want)
+		}
+	}
+	says("it answers", "")
+	l.silence("n2")
+	says("it is silent", "start Tend on node n2 (systemctl start tend-agent, or tend); the rest goes on by itself; "+
+		"if the machine is off: tend nodes confirm-down n2")
+	l.returns("n2")
+	says("it answers again", "")
+}

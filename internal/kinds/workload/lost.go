@@ -94,8 +94,7 @@ func (o observed) dataVolume(task *api.Task) string {
 func (o observed) loss(t owner.Task) (elsewhere bool, reason, message, next string) {
 	task := t.Desired.Value
 	silent := "node " + task.Node + " does not answer"
-	next = fmt.Sprintf("start Tend on node %s (systemctl start tend-agent, or tend); the rest goes on by itself",
-		task.Node)
+	next = startTend(task.Node)
 	refusal, homeless := o.homeless[task.ID]
 	homeless = homeless && !o.followed(task.ID)
 	data := o.dataVolume(task)
@@ -120,6 +119,11 @@ func (o observed) loss(t owner.Task) (elsewhere bool, reason, message, next stri
 		return false, api.ReasonNodeLost, silent + "; its pods may run there still", next
 	}
 	return true, api.ReasonNodeLost, silent + "; its pods are replaced on other nodes", next
+}
+
+// startTend returns the step that helps where something waits for a silent node.
+func startTend(node string) string {
+	return fmt.Sprintf("start Tend on node %s (systemctl start tend-agent, or tend); the rest goes on by itself", node)
 }
 
 // followed reports whether a task that is to start after another one has a node that answers. That it took the last

@@ -52,7 +52,7 @@ type observed struct {
 	dependency func(api.Ref) dependency.State
 	recorded   func(call string) bool
 	// leaving lists the objects that are being deleted and write to what a use of a scope writes to.
-	leaving func(scope string, use volumes.Use) []string
+	leaving func(scope string, use volumes.Use) []writer
 	// slot returns the task that fills a slot.
 	slot func(id string) records.Read[string]
 }

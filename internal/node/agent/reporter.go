@@ -275,7 +275,7 @@ func (r *reporter) unsay(report node.Report) {
 		}
 	}
 	for _, status := range report.Images {
-		if _, newer := r.pending["image/"+status.Owner.String()]; !newer {
+		if _, newer := r.pending["image/"+status.Owner.String()]; !newer && !r.begun[status.Owner] {
 			delete(r.images, status.Owner)
 		}
 	}
