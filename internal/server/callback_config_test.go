@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// The values that the environment of prod/cache lacks, and one of a certificate's key that is none.
+// The values that the environment of prod/cache lacks.
 const (
 	theKey   = "-----BEGIN PRIVATE KEY-----\nQUFBQQ==\n-----END PRIVATE KEY-----\n"
 	theCert  = "-----BEGIN CERTIFICATE-----\nQkJCQg==\n-----END CERTIFICATE-----\n"

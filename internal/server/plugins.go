@@ -87,9 +87,9 @@ func calledBy(ctx context.Context, actor string) context.Context {
 // pluginCall is the header in which a client that a plugin runs names the call it belongs to.
 const pluginCall = "Tend-Plugin-Call"
 
-// withinCall adds to a request the plugin call it is part of, with the rights of that call's caller: where that is
-// containers, the request is one of a deployer of their scope, whatever its sender may do. Within a dry run, it must not
-// change anything; once the call has ended, it does nothing at all.
+// withinCall adds to a request the plugin call it is part of, with the rights of that call's caller. Where containers
+// made the call, the request is one of a deployer of their scope, whatever its sender may do. Within a dry run, it must
+// not change anything; once the call has ended, it does nothing at all.
 func (s *Server) withinCall(r *http.Request) (*http.Request, error) {
 	id := r.Header.Get(pluginCall)
 	if id == "" {

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
-// ConfigReader says who reads the values of a bucket, and which.
+// ConfigReader is the reader of a bucket's values.
 type ConfigReader struct {
 	// Merged adds the values of an app's scope, below the app's own.
 	Merged bool

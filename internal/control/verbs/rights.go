@@ -104,7 +104,7 @@ func (s *Service) tendPorts(snap records.Snapshot) []int {
 	return out
 }
 
-// checkPruned returns an error if an apply would delete what its person may not declare, or what nobody but an admin may
+// checkPruned returns an error if an apply would delete what its person may not declare, or what only an admin may
 // remove. A sync prunes only what it created, so it needs no right to declare that now.
 func (o ApplyOptions) checkPruned(pruned []records.Read[api.Object]) error {
 	for _, object := range pruned {
