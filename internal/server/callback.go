@@ -30,6 +30,8 @@ type grant struct {
 	// means all.
 	scopes []string
 	name   string
+	// reader is the object whose containers call; the zero value for other callers.
+	reader api.Ref
 	// plugin is the plugin whose commands it may run. If empty, a container (with a name) may run no command, other
 	// callers all.
 	plugin string

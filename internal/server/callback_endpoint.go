@@ -83,8 +83,9 @@ func (s *Server) containerGrant(token string) (grant, bool) {
 			continue
 		}
 		if object.Value.CallsBack() && same(token, ContainerToken(s.MAC, *object.Value)) {
-			return grant{scopes: []string{scope}, name: name, plugin: object.Value.MacroKind(), actor: "containers of " +
-				object.Value.Ref().String(), rights: coresource.RightsOfContainers(object.Value.Ref())}, true
+			ref := object.Value.Ref()
+			return grant{scopes: []string{scope}, name: name, reader: ref, plugin: object.Value.MacroKind(),
+				actor: "containers of " + ref.String(), rights: coresource.RightsOfContainers(ref)}, true
 		}
 	}
 	return grant{}, false

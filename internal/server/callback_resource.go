@@ -151,7 +151,7 @@ func (s *Server) wipe(r *http.Request, g grant, bucket verbs.Bucket) (wiped, err
 
 // emptyBucket removes every key of an object's own bucket.
 func (s *Server) emptyBucket(ctx context.Context, bucket verbs.Bucket, actor string) error {
-	values, err := s.Verbs.ConfigValues(ctx, bucket, false, actor)
+	values, err := s.Verbs.ConfigValues(ctx, bucket, verbs.ConfigReader{Actor: actor})
 	if err != nil || len(values) == 0 {
 		return err
 	}

@@ -27,13 +27,14 @@ func bucketOf(r *http.Request, g grant) (verbs.Bucket, error) {
 }
 
 // callbackConfig answers with the values of a bucket: an app's merged over its scope's, or with merge=false only its
-// own.
+// own. Containers get those that their environment may have.
 func (s *Server) callbackConfig(w http.ResponseWriter, r *http.Request, g grant) {
 	q := r.URL.Query()
 	bucket, err := bucketOf(r, g)
 	var values map[string]string
 	if err == nil {
-		values, err = s.Verbs.ConfigValues(r.Context(), bucket, q.Get("merge") != "false", g.actor)
+		values, err = s.Verbs.ConfigValues(r.Context(), bucket,
+			verbs.ConfigReader{Merged: q.Get("merge") != "false", Containers: g.reader, Actor: g.actor})
 	}
 	if err != nil {
 		s.failEnvelope(w, r, err)
@@ -99,7 +100,7 @@ func (s *Server) changeConfig(
 ) error {
 	change := verbs.ConfigChange{Set: set, Quiet: r.URL.Query().Get("restart") == "false", Actor: g.actor}
 	if len(unset) > 0 {
-		there, err := s.Verbs.ConfigValues(r.Context(), bucket, false, g.actor)
+		there, err := s.Verbs.ConfigValues(r.Context(), bucket, verbs.ConfigReader{Actor: g.actor})
 		if err != nil {
 			return err
 		}

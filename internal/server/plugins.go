@@ -13,6 +13,7 @@ import (
 	"tend.dev/tend/internal/compat/plugin"
 	"tend.dev/tend/internal/compat/plugin/broker"
 	"tend.dev/tend/internal/control/verbs"
+	"tend.dev/tend/internal/core/access"
 )
 
 // How long a call of a plugin, and an installation with its hook, may take.
@@ -86,8 +87,9 @@ func calledBy(ctx context.Context, actor string) context.Context {
 // pluginCall is the header in which a client that a plugin runs names the call it belongs to.
 const pluginCall = "Tend-Plugin-Call"
 
-// withinCall adds to a request the plugin call it is part of, with the rights of that call's caller. Within a dry run,
-// a request must not change anything; once the call has ended, it does nothing at all.
+// withinCall adds to a request the plugin call it is part of, with the rights of that call's caller. Where containers
+// made the call, the request is one of a deployer of their scope, whatever its sender may do. Within a dry run, it must
+// not change anything; once the call has ended, it does nothing at all.
 func (s *Server) withinCall(r *http.Request) (*http.Request, error) {
 	id := r.Header.Get(pluginCall)
 	if id == "" {
@@ -108,7 +110,8 @@ func (s *Server) withinCall(r *http.Request) (*http.Request, error) {
 			Next:   "a plugin sees TEND_DRY_RUN=1 in one; changes belong into actions"}
 	}
 	if rights := verbs.RightsOf(asked); !rights.Trusted {
-		ctx = verbs.WithRights(ctx, rights)
+		asking := access.Grant{Name: rights.Person, Role: api.Deployer, Scopes: rights.Scopes, Containers: true}
+		ctx = withCaller(verbs.WithRights(ctx, rights), caller{grant: callerOf(ctx).grant.Within(asking)})
 	}
 	return r.WithContext(ctx), nil
 }

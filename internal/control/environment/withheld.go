@@ -7,6 +7,18 @@ import (
 	"tend.dev/tend/internal/store/records"
 )
 
+// Readable returns the values of some buckets, lowest first, that the containers of a stored object may read by a call:
+// by the same rule as those of their environment.
+func Readable(
+	s records.Snapshot, reader api.Object, from []env.Bucket, values func(env.Bucket) (map[string]string, error),
+) (map[string]string, error) {
+	spec, err := api.DecodeWorkload(reader.Kind, reader.Spec)
+	if err != nil {
+		return nil, err
+	}
+	return env.Readable(spec.Container, from, env.Buckets{Values: values, Withheld: certificateKeys(s, reader.Ref())})
+}
+
 // certificateKeys returns the keys of a bucket that ingresses name as their certificate and its private key. An ingress
 // takes them from the bucket of its own name, or of its scope, and withholds them from a reader that its declarer may
 // change.

@@ -3,16 +3,26 @@ package verbs
 import (
 	"context"
 	"fmt"
-	"maps"
 
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/environment"
+	"tend.dev/tend/internal/core/env"
 	"tend.dev/tend/internal/store/records"
 )
 
-// ConfigValues returns the values of a bucket in plain text; with merged, an app's over those of its scope. Who read
-// them is logged.
-func (s *Service) ConfigValues(
-	ctx context.Context, bucket Bucket, merged bool, actor string,
-) (map[string]string, error) {
+// ConfigReader is the reader of a bucket's values.
+type ConfigReader struct {
+	// Merged adds the values of an app's scope, below the app's own.
+	Merged bool
+	// Containers is the object whose containers read: they get what their environment may have. Default: another
+	// reader, who gets everything.
+	Containers api.Ref
+	// Actor is logged.
+	Actor string
+}
+
+// ConfigValues returns the values of a bucket in plain text.
+func (s *Service) ConfigValues(ctx context.Context, bucket Bucket, by ConfigReader) (map[string]string, error) {
 	if s.opts.Open == nil {
 		return nil, invalid("start the server with its key", "this server has no key to read values by")
 	}
@@ -23,22 +33,31 @@ func (s *Service) ConfigValues(
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]string{}
-	from := []Bucket{bucket}
-	if merged && bucket.Name != "" {
-		from = []Bucket{{Scope: bucket.Scope}, bucket}
+	from := []env.Bucket{env.Bucket(bucket)}
+	if by.Merged && bucket.Name != "" {
+		from = []env.Bucket{{Scope: bucket.Scope}, env.Bucket(bucket)}
 	}
-	for _, b := range from {
-		values, err := s.openBucket(snap, b)
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(out, values)
+	out, err := s.readBuckets(snap, from, by.Containers)
+	if err == nil && len(out) > 0 {
+		s.opts.Logger.Info("config read", "actor", by.Actor, "scope", bucket.Scope, "name", bucket.Name, "count", len(out))
 	}
-	if len(out) > 0 {
-		s.opts.Logger.Info("config read", "actor", actor, "scope", bucket.Scope, "name", bucket.Name, "count", len(out))
+	return out, err
+}
+
+// readBuckets returns the values of buckets, lowest first, as the containers of an object may read them; with the zero
+// value all of them.
+func (s *Service) readBuckets(
+	snap records.Snapshot, from []env.Bucket, containers api.Ref,
+) (map[string]string, error) {
+	values := func(b env.Bucket) (map[string]string, error) { return s.openBucket(snap, Bucket(b)) }
+	if containers == (api.Ref{}) {
+		return env.Readable(api.Container{}, from, env.Buckets{Values: values})
 	}
-	return out, nil
+	reader := snap.Object(containers)
+	if !reader.Exists() {
+		return nil, notFound("containers read config while their object is there", "%s is gone", containers)
+	}
+	return environment.Readable(snap, *reader.Value, from, values)
 }
 
 func (s *Service) openBucket(snap records.Snapshot, bucket Bucket) (map[string]string, error) {

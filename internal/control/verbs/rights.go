@@ -104,13 +104,11 @@ func (s *Service) tendPorts(snap records.Snapshot) []int {
 	return out
 }
 
-// checkPruned returns an error if an apply of a person would delete what the person may not declare, or remove.
+// checkPruned returns an error if an apply would delete what its person may not declare, or what only an admin may
+// remove. A sync prunes only what it created, so it needs no right to declare that now.
 func (o ApplyOptions) checkPruned(pruned []records.Read[api.Object]) error {
 	for _, object := range pruned {
-		if o.rights.Person == "" {
-			break // a sync prunes what it created
-		}
-		if fault := o.rights.RefuseScope(*object.Value); fault != nil {
+		if fault := o.rights.RefuseScope(*object.Value); fault != nil && o.rights.Person != "" {
 			return forbid(fault)
 		}
 		if err := refuseRemoval(o.rights, *object.Value); err != nil {
@@ -120,12 +118,9 @@ func (o ApplyOptions) checkPruned(pruned []records.Read[api.Object]) error {
 	return nil
 }
 
-// refuseRemoval returns an error if a person may not delete an object: one that only an admin can declare again, and
-// whose volumes and config would be those of whatever the person declares under its name.
+// refuseRemoval returns an error if who isn't trusted may not delete an object: one that only an admin can declare
+// again, and whose volumes and config would be those of the next object of its name.
 func refuseRemoval(rights source.Rights, object api.Object) error {
-	if rights.Person == "" { // a sync deletes what it created
-		return nil
-	}
 	for _, fault := range rights.RefuseTaking(object) {
 		return &Error{Reason: Forbidden, Detail: fault.Message + "; nothing was deleted",
 			Next: "ask an admin to delete it; tend stop, and tend scale to 0, end its pods"}

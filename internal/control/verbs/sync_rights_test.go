@@ -86,6 +86,49 @@ func TestAnUntrustedSyncChangesOnlyWhatItCreated(t *testing.T) {
 	}
 }
 
+// TestASyncPrunesNothingOfAnAdmins: an untrusted sync doesn't delete what it created and to which an admin gave a part
+// of the host, or another scope's config: what that keeps would go to the next object of its name, the sync's.
+func TestASyncPrunesNothingOfAnAdmins(t *testing.T) {
+	const narrowed = `{"dir":"/a","scopes":["shop"]}`
+	web := deployment("shop", "web", `{"image":"a"}`)
+	for name, tc := range map[string]struct {
+		given, later string
+		refused      bool
+	}{
+		"a folder":                         {`{"volumes":["/:/host"]}`, plainSync, true},
+		"a folder, of a trusted one":       {`{"volumes":["/:/host"]}`, trustedSync, false},
+		"a device":                         {`{"devices":["/dev/kvm"]}`, plainSync, true},
+		"its network":                      {`{"network_mode":"host"}`, plainSync, true},
+		"flags of the engine":              {`{"docker_options":["--privileged"]}`, plainSync, true},
+		"another scope":                    {`{"env_from":["vault/keys"]}`, plainSync, true},
+		"a port of Tend's, given up":       {`{"ports":["127.0.0.1:8686:80"]}`, plainSync, false},
+		"nothing of the host":              {`{"env":{"A":"1"}}`, plainSync, false},
+		"its scope, which the sync leaves": {`{"env_from":["db"]}`, narrowed, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(o *Options) { o.Validate = api.ValidateObject })
+			agent := deployment("bank", "agent", `{"image":"a"}`)
+			if _, err := w.apply(w.asSync(plainSync), web, agent); err != nil {
+				t.Fatal(err)
+			}
+			w.mustApply(deployment("bank", "agent", tc.given))
+			opts := w.asSync(tc.later)
+			opts.Prune = true
+			before := w.revision()
+			_, err := w.apply(opts, web)
+			switch {
+			case tc.refused:
+				refused := wantReason(t, err, Forbidden)
+				if !strings.Contains(refused.Detail, "deployment/bank/agent") || w.revision() != before {
+					t.Errorf("it is %s; at revision %d, before %d", refused.Detail, w.revision(), before)
+				}
+			case err != nil || !w.object(agent.Ref()).Metadata.Deleting():
+				t.Errorf("it isn't pruned: %v", err)
+			}
+		})
+	}
+}
+
 // TestWhatASyncCreatesIsConfined: while the sync is not trusted. What a user creates never is.
 func TestWhatASyncCreatesIsConfined(t *testing.T) {
 	w := newWorld(t)

@@ -61,6 +61,9 @@ func AllowScope(g Grant, scope string) *api.Problem {
 }
 
 func refusal(g Grant, why, next string) *api.Problem {
+	if g.Containers { // they have no token that an admin could replace
+		next = "have a person run it: what containers call may do what a deployer of their scope may"
+	}
 	return &api.Problem{Type: api.ProblemType + "Forbidden", Title: "Forbidden", Status: forbidden,
 		Detail: g.String() + ": " + why, Next: next}
 }

@@ -1,6 +1,7 @@
 package access_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,25 @@ import (
 )
 
 const change = "POST /v1/config"
+
+// TestWithin: who acts for another one may do what both may.
+func TestWithin(t *testing.T) {
+	of := func(role api.AccessRole, scopes ...string) access.Grant {
+		return access.Grant{Role: role, Scopes: scopes}
+	}
+	for name, tc := range map[string]struct{ own, other, want access.Grant }{
+		"an admin":        {of(api.Admin), of(api.Deployer, "prod"), of(api.Deployer, "prod")},
+		"a viewer":        {of(api.Viewer, "prod", "shop"), of(api.Deployer, "prod"), of(api.Viewer, "prod")},
+		"of all scopes":   {of(api.Deployer), of(api.Deployer, "prod"), of(api.Deployer, "prod")},
+		"for all scopes":  {of(api.Deployer, "shop"), of(api.Deployer), of(api.Deployer, "shop")},
+		"no common scope": {of(api.Deployer, "shop"), of(api.Deployer, "prod"), of("")},
+		"nobody":          {of(""), of(api.Deployer, "prod"), of("", "prod")},
+	} {
+		if got := tc.own.Within(tc.other); got.Role != tc.want.Role || !slices.Equal(got.Scopes, tc.want.Scopes) {
+			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
+		}
+	}
+}
 
 // TestAllow: the edges of the rules; internal/server tries every route for every role.
 func TestAllow(t *testing.T) {

@@ -14,6 +14,28 @@ type Grant struct {
 	Role api.AccessRole
 	// Scopes limits the caller to these scopes. An empty list means no limit.
 	Scopes []string
+	// Containers says that the caller is a client of a plugin which containers called. Name then says what they are.
+	Containers bool
+}
+
+// Within returns the grant of a caller who acts for another one: the lesser role, in the scopes that both have. Without
+// such a scope it allows nothing.
+func (g Grant) Within(other Grant) Grant {
+	out := other
+	if rank(g.Role) < rank(other.Role) {
+		out.Role = g.Role
+	}
+	switch {
+	case !g.Limited():
+	case !other.Limited():
+		out.Scopes = g.Scopes
+	default:
+		out.Scopes = slices.DeleteFunc(slices.Clone(other.Scopes), func(scope string) bool { return !g.Covers(scope) })
+		if len(out.Scopes) == 0 {
+			out.Role = ""
+		}
+	}
+	return out
 }
 
 // Limited reports whether the grant is for some scopes alone.
@@ -32,6 +54,9 @@ func (g Grant) Only() string {
 
 // String describes the caller: alice is viewer of prod.
 func (g Grant) String() string {
+	if g.Containers {
+		return g.Name
+	}
 	if len(g.Scopes) == 0 {
 		return g.Name + " is " + string(g.Role)
 	}

@@ -60,8 +60,8 @@ func (r Rights) RefuseCommand(object api.Object) *Error {
 	return nil
 }
 
-// RefuseTaking returns why a person may not take away what a stored object has: all that only an admin gives its
-// containers. Without it, what the object keeps is another program's. Ports are given up freely.
+// RefuseTaking returns why a person, or a source, may not take away what a stored object has: all that only an admin
+// gives its containers. Without it, what the object keeps is another program's. Ports are given up freely.
 func (r Rights) RefuseTaking(stored api.Object) (out []*Error) {
 	if r.Trusted || !stored.Kind.HasContainers() {
 		return nil
@@ -69,6 +69,9 @@ func (r Rights) RefuseTaking(stored api.Object) (out []*Error) {
 	spec, err := api.DecodeWorkload(stored.Kind, stored.Spec)
 	if err != nil {
 		return nil // a version to come may write what this one can't read
+	}
+	if !r.covers(stored.Scope) { // a sync's scopes may change; what an object reads in its own scope, no admin gave it
+		r.Scopes = append(slices.Clone(r.Scopes), stored.Scope)
 	}
 	var all []*Error
 	for _, p := range privileges {

@@ -91,7 +91,7 @@ func (b *Broker) configure(
 	ctx context.Context, bucket verbs.Bucket, change verbs.ConfigChange, unset []string,
 ) (int64, error) {
 	if len(unset) > 0 {
-		values, err := b.Verbs.ConfigValues(ctx, bucket, false, change.Actor)
+		values, err := b.Verbs.ConfigValues(ctx, bucket, verbs.ConfigReader{Actor: change.Actor})
 		if err != nil {
 			return 0, err
 		}

@@ -17,7 +17,7 @@ type Verbs interface {
 	Run(ctx context.Context, target verbs.Target, actor string) (api.RunResult, error)
 	SetConfig(ctx context.Context, bucket verbs.Bucket, change verbs.ConfigChange) (api.ConfigResult, error)
 	Hold(ctx context.Context, names []verbs.Bucket, record api.Hold) (release func(), err error)
-	ConfigValues(ctx context.Context, bucket verbs.Bucket, merged bool, actor string) (map[string]string, error)
+	ConfigValues(ctx context.Context, bucket verbs.Bucket, by verbs.ConfigReader) (map[string]string, error)
 }
 
 // Options are the dependencies of a Broker. Root, Verbs, Snapshot and Decode are needed.

@@ -138,7 +138,8 @@ func (e *expanding) config(ctx context.Context, object api.Object) (map[string]s
 		return nil, nil
 	}
 	own := verbs.Bucket{Scope: object.Scope, Name: object.Name}
-	values, err := e.Verbs.ConfigValues(ctx, own, true, actorOf(e.opts.Actor, string(object.Kind)))
+	values, err := e.Verbs.ConfigValues(ctx, own,
+		verbs.ConfigReader{Merged: true, Actor: actorOf(e.opts.Actor, string(object.Kind))})
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +198,7 @@ func (e *expanding) changes(ctx context.Context, action plugin.Action) (bool, er
 	}
 	scope, name := action.Target()
 	bucket := verbs.Bucket{Scope: scope, Name: name}
-	values, err := e.Verbs.ConfigValues(ctx, bucket, false, actorOf(e.opts.Actor, "that sets it"))
+	values, err := e.Verbs.ConfigValues(ctx, bucket, verbs.ConfigReader{Actor: actorOf(e.opts.Actor, "that sets it")})
 	if err != nil {
 		return false, err
 	}

@@ -125,13 +125,14 @@ func (w *world) stored() map[string]int64 {
 
 func intentsReader(w *world) (records.Snapshot, error) {
 	// A read of config waits for every commit made before.
-	_, err := w.verbs.ConfigValues(context.Background(), verbs.Bucket{Scope: "prod"}, false, "tester")
+	_, err := w.verbs.ConfigValues(context.Background(), verbs.Bucket{Scope: "prod"}, verbs.ConfigReader{Actor: "tester"})
 	return w.snapshot(), err
 }
 
 func (w *world) config(scope, name string) map[string]string {
 	w.Helper()
-	values, err := w.verbs.ConfigValues(context.Background(), verbs.Bucket{Scope: scope, Name: name}, false, "tester")
+	values, err := w.verbs.ConfigValues(context.Background(), verbs.Bucket{Scope: scope, Name: name},
+		verbs.ConfigReader{Actor: "tester"})
 	if err != nil {
 		w.Fatal(err)
 	}
