@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"tend.dev/tend/api"
@@ -21,15 +22,15 @@ func TestACallIsAdmitted(t *testing.T) {
 	w.put(records.ObjectKey(object.Ref()), object)
 	var asked []api.Ref
 	var refusal error
-	inside := 0
+	var inside atomic.Int64
 	served := httptest.NewServer(w.server.Callbacks(
 		func(w http.ResponseWriter, _ *http.Request, of api.Ref) (func(), error) {
 			if asked = append(asked, of); refusal != nil {
 				w.Header().Set("Retry-After", "7")
 				return nil, refusal
 			}
-			inside++
-			return func() { inside-- }, nil
+			inside.Add(1)
+			return func() { inside.Add(-1) }, nil
 		}))
 	defer served.Close()
 	at := func(token string) string { return served.URL + "/t/" + token + "/config?scope=prod&name=cache" }
@@ -41,8 +42,8 @@ func TestACallIsAdmitted(t *testing.T) {
 		}
 	}
 	for _, method := range []string{"GET", "POST"} {
-		if status, got := ask(t, method, at(good), `{"A":"1"}`); status != http.StatusOK || inside != 0 {
-			t.Errorf("%s: %d %+v, %d inside", method, status, got, inside)
+		if status, got := ask(t, method, at(good), `{"A":"1"}`); status != http.StatusOK || inside.Load() != 0 {
+			t.Errorf("%s: %d %+v, %d inside", method, status, got, inside.Load())
 		}
 	}
 	if !slices.Equal(asked, []api.Ref{object.Ref(), object.Ref()}) {
