@@ -38,9 +38,19 @@ type grant struct {
 	// dry refuses everything but reads: a dry run must have no effect.
 	dry   bool
 	actor string
+	// admit, of a container, is asked before a call is answered; see Callbacks. Default: each is.
+	admit func(w http.ResponseWriter, r *http.Request) (leave func(), err error)
 	// rights are those of the verbs that the caller causes. The zero value has none about the host, the cluster or any
 	// scope.
 	rights coresource.Rights
+}
+
+// enter returns an error if a call is not answered now, else what is to be called once it is.
+func (g grant) enter(w http.ResponseWriter, r *http.Request) (leave func(), err error) {
+	if g.admit == nil {
+		return func() {}, nil
+	}
+	return g.admit(w, r)
 }
 
 // allows returns an error unless the grant covers an object or a bucket; an empty name is the scope's own bucket.
@@ -146,7 +156,10 @@ func (s *Server) callbacks(resolve func(token string) (grant, bool)) http.Handle
 		if !found || !known || !strings.HasPrefix(r.URL.Path, "/t/") {
 			s.failEnvelope(w, r, &api.Problem{Status: http.StatusUnauthorized, Detail: "the token is missing or wrong",
 				Next: "call the URL in TEND_CONTROLLER_URL with the path behind it"})
+		} else if leave, err := g.enter(w, r); err != nil {
+			s.failEnvelope(w, r, err)
 		} else {
+			defer leave()
 			s.callback(mux, w, r, g, "/"+path)
 		}
 		panics = false

@@ -57,9 +57,26 @@ func (s *Server) callbackServer(resolve func(token string) (grant, bool)) *http.
 	}
 }
 
+// Admit is asked about a call of a container once its token is known, which is that of an object. An error refuses the
+// call; leave is called at the end of the answer.
+type Admit = func(w http.ResponseWriter, r *http.Request, object api.Ref) (leave func(), err error)
+
 // Callbacks returns the handler for the containers of nodes. Each container may access only its own object, which its
-// token names.
-func (s *Server) Callbacks() http.Handler { return s.callbacks(s.containerGrant) }
+// token names. A token that is not known is refused without asking admit: it costs nothing that others wait for. A nil
+// admit lets all calls in.
+func (s *Server) Callbacks(admit Admit) http.Handler {
+	return s.callbacks(func(token string) (grant, bool) {
+		object, known := s.calling(token)
+		if !known {
+			return grant{}, false
+		}
+		g := containerGrant(object)
+		if admit != nil {
+			g.admit = func(w http.ResponseWriter, r *http.Request) (func(), error) { return admit(w, r, object.Ref()) }
+		}
+		return g, true
+	})
+}
 
 // ContainerToken returns the token of an object's containers: the object's identity, and a proof that only this server
 // can make. An object that is deleted and created again under the same name gets another token.
@@ -68,14 +85,13 @@ func ContainerToken(mac func(plain []byte) string, object api.Object) string {
 	return object.Scope + "." + object.Name + "." + mac([]byte(identity))
 }
 
-// containerGrant returns the grant of a container: its own object, and the commands of the plugin that wrote its
-// manifest, if any, on objects of its scope.
-func (s *Server) containerGrant(token string) (grant, bool) {
+// calling returns the object whose containers have a token.
+func (s *Server) calling(token string) (object api.Object, known bool) {
 	scope, rest, _ := strings.Cut(token, ".")
 	name, _, _ := strings.Cut(rest, ".")
 	snap, err := s.snapshot()
 	if err != nil || s.MAC == nil {
-		return grant{}, false
+		return api.Object{}, false
 	}
 	for _, kind := range api.Kinds {
 		object := snap.Object(api.Ref{Kind: kind, Scope: scope, Name: name})
@@ -83,10 +99,16 @@ func (s *Server) containerGrant(token string) (grant, bool) {
 			continue
 		}
 		if object.Value.CallsBack() && same(token, ContainerToken(s.MAC, *object.Value)) {
-			ref := object.Value.Ref()
-			return grant{scopes: []string{scope}, name: name, reader: ref, plugin: object.Value.MacroKind(),
-				actor: "containers of " + ref.String(), rights: coresource.RightsOfContainers(ref)}, true
+			return *object.Value, true
 		}
 	}
-	return grant{}, false
+	return api.Object{}, false
+}
+
+// containerGrant returns the grant of an object's containers: the object, and the commands of the plugin that wrote its
+// manifest, if any, on objects of its scope.
+func containerGrant(object api.Object) grant {
+	ref := object.Ref()
+	return grant{scopes: []string{ref.Scope}, name: ref.Name, reader: ref, plugin: object.MacroKind(),
+		actor: "containers of " + ref.String(), rights: coresource.RightsOfContainers(ref)}
 }

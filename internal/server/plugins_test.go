@@ -50,7 +50,7 @@ func newPluginWorld(
 		o.Plugins = broker.New(broker.Options{Root: root, Verbs: o.Verbs, Decode: manifest.Decode,
 			Snapshot: func() records.Snapshot { return records.Snapshot{Reader: o.View.Snapshot()} }})
 	})...)
-	served := httptest.NewServer(w.server.Callbacks())
+	served := httptest.NewServer(w.server.Callbacks(nil))
 	t.Cleanup(served.Close)
 	return w, served.URL + "/t/"
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/caddyserver/certmagic"
+
+	"tend.dev/tend/api"
 )
 
 var hosts = []Host{
@@ -88,6 +90,31 @@ func TestAddress(t *testing.T) {
 	}
 	if Address(netip.Addr{}) {
 		t.Error("no address is one")
+	}
+}
+
+// TestNetwork: WireGuard takes no other keys, and people read no longer texts.
+func TestNetwork(t *testing.T) {
+	key := strings.Repeat("A", 43) + "="
+	for name, tc := range map[string]struct {
+		said api.NetworkNodeStatus
+		want string
+	}{
+		"nothing": {}, "a key": {said: api.NetworkNodeStatus{Key: key}},
+		"any text":            {api.NetworkNodeStatus{Key: "changes each time"}, "its key"},
+		"31 bytes":            {api.NetworkNodeStatus{Key: strings.Repeat("A", 42) + "=="}, "its key"},
+		"33 bytes":            {api.NetworkNodeStatus{Key: strings.Repeat("A", 44)}, "its key"},
+		"in lines":            {api.NetworkNodeStatus{Key: "\n" + key}, "its key"},
+		"written differently": {api.NetworkNodeStatus{Key: strings.Repeat("A", 42) + "B="}, "its key"},
+		"of URLs":             {api.NetworkNodeStatus{Key: strings.Repeat("_", 42) + "8="}, "its key"},
+		"a message":           {said: api.NetworkNodeStatus{Message: strings.Repeat("x", maxReason)}},
+		"a long one":          {api.NetworkNodeStatus{Message: strings.Repeat("x", maxReason+1)}, "its message"},
+		"networks":            {said: api.NetworkNodeStatus{Taken: make([]netip.Prefix, MaxTaken)}},
+		"more networks":       {api.NetworkNodeStatus{Taken: make([]netip.Prefix, MaxTaken+1)}, "its machine is in"},
+	} {
+		if got := Network(tc.said); !strings.HasPrefix(got, tc.want) || (got == "") != (tc.want == "") {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
 	}
 }
 

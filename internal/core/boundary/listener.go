@@ -24,7 +24,11 @@ const (
 	// that of files and images, Callbacks that of calls of its containers, and Locks that of locks it holds or waits
 	// for. What else writes to the store has as many as Requests, apart. Four times as many wait for RequestWait; the
 	// others come again later.
+	//
+	// Callbacks that aren't GET have as many again, apart: they may wait. TokensOfNode is the number of tokens that share
+	// what the containers of a node may do, at once and in a time, if each takes all that it may.
 	Requests, Reports, Downloads, Callbacks, Locks = 64, 4, 64, 64, 2 * MaxLocks
+	TokensOfNode                                   = 4
 	RequestWait                                    = 10 * time.Second
 	// Streams is the number of open requests of one connection, Connections that of connections of a machine: the
 	// oldest makes way for the next.
@@ -43,14 +47,18 @@ const (
 	// more than its text.
 	AllBodies, Bodies = 512 << 20, 64 << 20
 	ValueBytes        = 256
-	// ReportRate is the number of bytes that a node may report in a second, ReportBurst the number before that counts.
-	ReportRate, ReportBurst = 4 << 20, 64 << 20
+	// SentRate is the number of bytes that a node may send in a second by requests that write, most of them reports,
+	// SentBurst the number before that counts.
+	SentRate, SentBurst = 4 << 20, 64 << 20
 	// WriteRate is the number of requests by which a node may write to a server's store in a second, however little they
-	// have: reports, the state of its proxy and its network, certificates that it stores or deletes, locks. WriteBurst is
-	// the number before that counts: 250 pods that start at once have 1,500 reports, if each state of each has one of its
-	// own. Calls of its containers that aren't GET have as much, apart. So have heartbeats that come to another server
-	// than the one before, or after the last one has ended: the others are renewed, which writes nothing.
+	// have: reports, the state of its proxy, certificates that it stores or deletes, locks. WriteBurst is the number
+	// before that counts: 250 pods that start at once have 1,500 reports, if each state of each has one of its own. Calls
+	// of its containers that aren't GET have as much, apart. So have heartbeats that come to another server than the one
+	// before, or after the last one has ended: the others are renewed, which writes nothing.
 	WriteRate, WriteBurst = 20.0, 2000.0
+	// NetworkRate and NetworkBurst are those of what a node says of its network, apart: all other nodes get its address
+	// and its key. An agent says what has changed, and that seldom.
+	NetworkRate, NetworkBurst = 1.0, 100.0
 	// ReadTime is the time for which a node may read nothing of an answer.
 	ReadTime = time.Minute
 )

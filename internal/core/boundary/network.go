@@ -1,9 +1,12 @@
 package boundary
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/netip"
 	"slices"
+
+	"tend.dev/tend/api"
 )
 
 // enginePools are the networks from which Docker's engine gives its bridges their subnets unless it is configured
@@ -42,6 +45,27 @@ func Subnet(uses, declared netip.Prefix, others []netip.Addr) string {
 		if uses.Contains(other) {
 			return fmt.Sprintf("its containers use %s, where %s is another node", uses, other)
 		}
+	}
+	return ""
+}
+
+// MaxTaken bounds the networks that a node says its machine reaches otherwise. A machine has tens of them.
+const MaxTaken = 1024
+
+// keyBytes is the length of a key of WireGuard.
+const keyBytes = 32
+
+// Network returns why what a node says of its network is refused; empty if it isn't. Its address and its subnet have
+// rules of their own. Other nodes get the key.
+func Network(said api.NetworkNodeStatus) string {
+	key, err := base64.StdEncoding.DecodeString(said.Key)
+	switch {
+	case said.Key != "" && (err != nil || len(key) != keyBytes || base64.StdEncoding.EncodeToString(key) != said.Key):
+		return fmt.Sprintf("its key is not %d bytes in base64", keyBytes)
+	case said.Message != Reason(said.Message):
+		return fmt.Sprintf("its message is not a text of at most %d bytes", maxReason)
+	case len(said.Taken) > MaxTaken:
+		return fmt.Sprintf("its machine is in %d networks, more than %d", len(said.Taken), MaxTaken)
 	}
 	return ""
 }

@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// maxReason bounds each text of a node's listeners, in bytes.
+// maxReason bounds each text of a node's listeners and of its network, in bytes.
 const maxReason = 512
 
 // Ports returns what counts of the report of a node that may serve no ingress: the ports of every node that are
@@ -18,7 +18,7 @@ func Ports(said api.IngressNodeStatus, declared, nodes map[string]bool) api.Ingr
 			if out.Ports == nil {
 				out.Ports = map[string]api.ListenerStatus{}
 			}
-			listener.Address, listener.Error = bound(listener.Address), bound(listener.Error)
+			listener.Address, listener.Error = Reason(listener.Address), Reason(listener.Error)
 			out.Ports[at] = listener
 		}
 	}
@@ -27,10 +27,11 @@ func Ports(said api.IngressNodeStatus, declared, nodes map[string]bool) api.Ingr
 			if out.Unreached == nil {
 				out.Unreached = map[string]string{}
 			}
-			out.Unreached[name] = bound(reason)
+			out.Unreached[name] = Reason(reason)
 		}
 	}
 	return out
 }
 
-func bound(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxReason)], "") }
+// Reason returns what counts of a text of a node: its beginning.
+func Reason(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxReason)], "") }

@@ -274,7 +274,8 @@ func (o *Overlay) report(ctx context.Context, status api.NetworkNodeStatus) erro
 }
 
 func (o *Overlay) store(ctx context.Context, status api.NetworkNodeStatus) error {
-	status.Node = o.Node
+	status.Node, status.Message = o.Node, boundary.Reason(status.Message)
+	status.Taken = status.Taken[:min(len(status.Taken), boundary.MaxTaken)]
 	if o.reported != nil && reflect.DeepEqual(*o.reported, status) {
 		return nil
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/core/boundary"
 )
 
 // TestTheFirstContainerWaitsForASubnet: where no network is declared, it waits for a while after it first asks, since a
@@ -47,5 +49,20 @@ func TestTheFirstContainerWaitsForASubnet(t *testing.T) {
 		if subnet, _, err := o.Subnet(); errors.Is(err, ErrNoSubnet) != tc.waits || subnet != tc.network.Subnet {
 			t.Errorf("%s: %s: %v, %v; want waiting %v", name, tc.reason, subnet, err, tc.waits)
 		}
+	}
+}
+
+// TestWhatIsReportedIsTaken: a machine with more networks and more to say than a report holds says the beginning of it.
+func TestWhatIsReportedIsTaken(t *testing.T) {
+	var got api.NetworkNodeStatus
+	o := New(Options{Node: "n1", Report: func(_ context.Context, status api.NetworkNodeStatus) error {
+		got = status
+		return nil
+	}})
+	err := o.store(t.Context(), api.NetworkNodeStatus{Message: strings.Repeat("node n2 has no key yet; ", 1000),
+		Taken: make([]netip.Prefix, 5000)})
+	why := boundary.Network(got)
+	if err != nil || why != "" || got.Node != "n1" || got.Message == "" || len(got.Taken) == 0 {
+		t.Errorf("%v, %q: %d bytes and %d networks of %q", err, why, len(got.Message), len(got.Taken), got.Node)
 	}
 }

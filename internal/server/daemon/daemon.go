@@ -174,7 +174,7 @@ func (d *daemon) openHost(ctx context.Context) error {
 		Cluster: d.cluster.UID, Control: d.nodes.Node(d.Node), Assets: d.files,
 		Seal: d.machineKeys.Encrypt, Open: d.openSealed,
 		Registry: d.Registry, Metrics: d.metrics, Hold: d.pause.hold(), Paused: d.pause.why,
-		Callbacks: d.server.Callbacks(), Outside: d.outside,
+		Callbacks: d.server.Callbacks(nil), Outside: d.outside,
 		Own: d.ownNode(), Listeners: d.listeners(),
 	})
 	if err != nil {

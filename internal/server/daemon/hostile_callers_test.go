@@ -108,6 +108,23 @@ func (l *listened) builds(node string) {
 	}
 }
 
+// runs has a node run a pod of prod/db, which it is to stop and doesn't.
+func (l *listened) runs(node string) {
+	l.t.Helper()
+	db := api.Ref{Kind: api.KindStatefulSet, Scope: "prod", Name: "db"}
+	task := api.Task{ID: "t-db", Kind: db.Kind, Scope: db.Scope, Name: db.Name, Slot: "1", Release: "v1",
+		Class: api.ClassKeep, Node: node, Desired: api.DesiredRunning}
+	status := api.TaskStatus{ID: task.ID, Node: node, State: api.TaskRunning}
+	if _, err := records.NewTxn("test").CreateTask(task).Put(records.TaskStatusKey(task.ID), status).
+		Commit(l.t.Context(), l.store); err != nil {
+		l.t.Fatal(err)
+	}
+	l.until("the pod of another node is to stop", func() bool {
+		task := l.daemon.snapshot().Task(task.ID)
+		return task.Exists() && task.Value.Desired != api.DesiredRunning
+	})
+}
+
 // joinToken returns an unused token for a role.
 func (l *listened) joinToken(role string, uses int) api.JoinToken {
 	l.t.Helper()
@@ -170,11 +187,13 @@ func (l *listened) callers() []caller {
 	l.declare()
 	nodes := l.joinToken(api.JoinAsNode, 4)
 	member, builder, removed := l.joined(nodes, "worker"), l.joined(nodes, "builder"), l.joined(nodes, "gone")
+	other := l.joined(nodes, "other")
 	ingress := l.joined(l.joinToken(api.JoinAsIngress, 1), "edge")
 	if _, err := l.client.RemoveNode(l.t.Context(), "gone", client.RemoveOptions{Force: true}); err != nil {
 		l.t.Fatal(err)
 	}
 	l.builds("builder")
+	l.runs("worker")
 	person, err := l.client.AddToken(l.t.Context(), api.AccessTokenRequest{Name: "root", Role: api.Admin})
 	if err != nil {
 		l.t.Fatal(err)
@@ -193,6 +212,7 @@ func (l *listened) callers() []caller {
 		{name: anIngressNode, certificate: ingress, node: "edge"},
 		{name: aBuilder, certificate: builder, node: "builder"},
 		{name: aContainer, certificate: member, node: "worker", callback: container},
+		{name: aThief, certificate: other, node: "other", callback: container},
 		{name: "a container that connects itself", bearer: bare, callback: container},
 		{name: joiningNode, joinToken: unused.Token, bearer: unused.Token},
 		{name: "a machine with a spent join token", joinToken: spent.Token, bearer: spent.Token},

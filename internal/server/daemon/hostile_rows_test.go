@@ -9,13 +9,14 @@ import (
 const (
 	aNode, anIngressNode, aBuilder = "a node", "an ingress node", "a builder"
 	aContainer                     = "a node that passes on a call of its container"
+	aThief                         = "a node that has the token of a container of another node"
 	joiningNode, joiningServer     = "a machine with a join token", "a machine with a join token of servers"
 	aServer                        = "a server"
 	anOperator, joiningOperator    = "the operator of a cluster", "an operator that registers"
 )
 
 // joinedAll are the machines that have joined. One passes on a call of its container, and may do what it may itself.
-var joinedAll = []string{aNode, anIngressNode, aBuilder, aContainer}
+var joinedAll = []string{aNode, anIngressNode, aBuilder, aContainer, aThief}
 
 // pathRow is the row of a path: who gets in, by which request, and the status of the answer.
 type pathRow struct {

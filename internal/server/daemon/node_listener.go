@@ -70,7 +70,7 @@ func (d *daemon) openGate(ctx context.Context) error {
 	mux := routemux.New()
 	l.desk.Register(mux)
 	mux.Handle(remote.Prefix, remote.NewHandler(remote.HandlerOptions{
-		Service: d.nodes, Node: d.memberOf, Callbacks: d.server.Callbacks(), Paused: d.pause.why, Logger: d.Logger,
+		Service: d.nodes, Node: d.memberOf, Callbacks: d.server.Callbacks, Paused: d.pause.why, Logger: d.Logger,
 		Current: d.current, Fresh: d.caughtUp, Servers: d.addresses, Roots: d.roots, Tracer: d.Tracer,
 	}))
 	d.clusters = d.newClusters()

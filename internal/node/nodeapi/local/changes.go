@@ -95,7 +95,7 @@ func (s *Service) effects(change view.Change) []effect {
 	case *api.Object:
 		return objectChanged(s.snapshot(), change, record)
 	case *api.NetworkNodeStatus, *api.Subnets:
-		return networkChanged(change)
+		return networkChanged(s.snapshot(), change)
 	case *api.NodeStatus:
 		return relayMoved(change, record)
 	case *records.Unanswered:
@@ -240,7 +240,7 @@ func objectChanged(snap records.Snapshot, change view.Change, object *api.Object
 	case object.Kind.HasSlots():
 		return []effect{{service: object.Scope + "/" + object.Name}}
 	case object.Kind == api.KindNetwork:
-		return networkChanged(change)
+		return networkChanged(snap, change)
 	case object.Kind == api.KindRegistry:
 		return registryChanged(change)
 	}

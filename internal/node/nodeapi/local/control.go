@@ -75,6 +75,12 @@ func (c *Control) Task(id string) (node.Assignment, bool) {
 	return assignment(snap, *task.Value), true
 }
 
+// Runs reports whether the node has a task of an object.
+func (c *Control) Runs(object api.Ref) bool {
+	return slices.ContainsFunc(c.snapshot().TasksOf(object),
+		func(task records.Read[api.Task]) bool { return task.Value.Node == c.node })
+}
+
 func assignment(snap records.Snapshot, task api.Task) node.Assignment {
 	assigned := node.Assignment{Task: task}
 	if status := snap.TaskStatus(task.ID); status.Exists() {

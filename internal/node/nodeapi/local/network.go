@@ -36,24 +36,27 @@ func (c *Control) networkHead(snap records.Snapshot) node.Network {
 	if given := snap.Subnets(); given.Exists() {
 		out.Subnet = given.Value.Nodes[c.node]
 	}
+	if spec, declared := declaredNetwork(snap); declared {
+		out.Driver, out.Port, out.Policy = spec.Driver, spec.Port, &node.Policy{Allow: spec.Allow}
+	}
+	return out
+}
+
+// declaredNetwork returns the network that is declared, if one is.
+func declaredNetwork(snap records.Snapshot) (api.NetworkSpec, bool) {
 	object := snap.Object(api.NetworkRef)
 	if !object.Exists() || object.Value.Metadata.Deleting() {
-		return out
+		return api.NetworkSpec{}, false
 	}
 	spec, err := api.DecodeSpec[api.NetworkSpec](*object.Value)
-	if err != nil {
-		return out
-	}
-	spec = spec.WithDefaults()
-	out.Driver, out.Port, out.Policy = spec.Driver, spec.Port, &node.Policy{Allow: spec.Allow}
-	return out
+	return spec.WithDefaults(), err == nil
 }
 
 // sees returns a function that reports whether this node is given the addresses of another one and of its pods: only
 // while a network is declared, in which they reach each other. Proxies need no network, and no address of a pod: they
 // ask its node, of which Relays says where it is. Its own addresses a node always has.
 func (c *Control) sees(snap records.Snapshot) func(on string) bool {
-	declared := c.networkHead(snap).Driver != ""
+	_, declared := declaredNetwork(snap)
 	return func(on string) bool { return declared || on == c.node }
 }
 
@@ -66,17 +69,21 @@ func (c *Control) peer(snap records.Snapshot, other string) (node.Peer, bool) {
 	return node.PeerOf(given.Value.Nodes[other], *status.Value)
 }
 
-// networkChanged returns the effects of a change of the network, or of one node's place in it.
-func networkChanged(change view.Change) (out []effect) {
+// networkChanged returns the effects of a change of the network, or of one node's place in it, which others are given
+// only while a network is declared: when one is, they read all of it.
+func networkChanged(snap records.Snapshot, change view.Change) (out []effect) {
 	names := map[string]bool{}
 	switch record := valueOf(change).(type) {
 	case *api.Object:
 		return []effect{{all: true, network: true}}
 	case *api.NetworkNodeStatus:
-		before, _ := change.Old.(*api.NetworkNodeStatus)
-		if before == nil || change.Deleted || before.Address != record.Address || before.Key != record.Key {
-			names[record.Node] = true
+		wasAt, wasKey := placeOf(change.Old)
+		isAt, isKey := placeOf(change.New)
+		if wasAt != isAt {
 			out = append(out, effect{table: true}) // pods that share their node's network are reached there
+		}
+		if wasAt != isAt || wasKey != isKey {
+			names[record.Node] = true
 		}
 	case *api.Subnets:
 		was, _ := change.Old.(*api.Subnets)
@@ -95,16 +102,31 @@ func networkChanged(change view.Change) (out []effect) {
 	if _, subnets := valueOf(change).(*api.Subnets); subnets {
 		out = append(out, effect{table: true}) // a pod is reached in its node's subnet alone
 	}
+	_, declared := declaredNetwork(snap)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		out = append(out, effect{node: name, network: true}, effect{all: true, peer: name})
+		out = append(out, effect{node: name, network: true})
+		if declared {
+			out = append(out, effect{all: true, peer: name})
+		}
 	}
 	return out
+}
+
+// placeOf returns where others reach a node, and its key.
+func placeOf(record any) (netip.Addr, string) {
+	if status, ok := record.(*api.NetworkNodeStatus); ok {
+		return status.Address, status.Key
+	}
+	return netip.Addr{}, ""
 }
 
 // ReportNetwork implements nodeapi.Control.
 func (c *Control) ReportNetwork(ctx context.Context, status api.NetworkNodeStatus) error {
 	if status.Node != c.node {
 		return fmt.Errorf("the network of node %s: %w", status.Node, node.ErrForbidden)
+	}
+	if why := boundary.Network(status); why != "" {
+		return fmt.Errorf("the network of node %s: %s: %w", c.node, why, node.ErrForbidden)
 	}
 	switch {
 	case !status.Address.IsValid(): // it isn't known yet

@@ -16,6 +16,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/core/boundary"
 	"tend.dev/tend/internal/node/nodeapi"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/records"
@@ -171,9 +172,17 @@ func liesAboutNetworks() []lie {
 	out := []lie{
 		network("another node's network", api.NetworkNodeStatus{Node: There, Address: netip.MustParseAddr("192.0.2.1")}),
 		network("nobody's network", api.NetworkNodeStatus{Address: netip.MustParseAddr("192.0.2.1")}),
-		network("taken networks that fill the store",
-			api.NetworkNodeStatus{Node: Here, Taken: make([]netip.Prefix, 200_000)}),
-		network("a message that fills the store", api.NetworkNodeStatus{Node: Here, Message: strings.Repeat("x", 300<<10)}),
+		network("more networks than a machine has",
+			api.NetworkNodeStatus{Node: Here, Taken: make([]netip.Prefix, boundary.MaxTaken+1)}),
+		network("a message that others have to read", api.NetworkNodeStatus{Node: Here, Message: strings.Repeat("x", 513)}),
+		network("a key of any text", api.NetworkNodeStatus{Node: Here, Key: "changes each time"}),
+		network("a key that is too short", api.NetworkNodeStatus{Node: Here, Key: strings.Repeat("A", 40)}),
+		network("a key that is too long", api.NetworkNodeStatus{Node: Here, Key: strings.Repeat("A", 48)}),
+		network("a key in lines", api.NetworkNodeStatus{Node: Here, Key: "\n" + strings.Repeat("A", 43) + "="}),
+		{name: "a state of its proxy that fills the store", tell: func(ctx context.Context, c nodeapi.Control) error {
+			return c.ReportIngress(ctx, api.IngressNodeStatus{Node: Here,
+				HTTP: api.ListenerStatus{Error: strings.Repeat("x", 300<<10)}})
+		}},
 	}
 	for _, address := range []string{"127.0.0.1", "::1", "0.0.0.0", "::", "224.0.0.1", "169.254.169.254", "fe80::1",
 		"255.255.255.255", "192.0.2.2"} {

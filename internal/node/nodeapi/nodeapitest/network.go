@@ -4,10 +4,12 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/core/boundary"
 	"tend.dev/tend/internal/node/nodeapi"
 	"tend.dev/tend/internal/store/records"
 )
@@ -106,7 +108,8 @@ func podsOfOthers(t *testing.T, w *World, c nodeapi.Control) {
 }
 
 func reportsOfNetwork(t *testing.T, w *World, c nodeapi.Control) {
-	status := api.NetworkNodeStatus{Node: Here, Address: netip.MustParseAddr("192.0.2.1"), Connected: true}
+	status := api.NetworkNodeStatus{Node: Here, Address: netip.MustParseAddr("192.0.2.1"), Connected: true,
+		Key: strings.Repeat("A", 43) + "=", Message: strings.Repeat("x", 512), Taken: make([]netip.Prefix, boundary.MaxTaken)}
 	if err := c.ReportNetwork(t.Context(), status); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/boundary"
 	"tend.dev/tend/internal/node/nodeapi/wire"
 	"tend.dev/tend/internal/platform/delay"
@@ -16,52 +15,57 @@ import (
 
 // bounds limits the concurrent uses of each handler, per node and in total: see boundary.
 type bounds struct {
-	requests, writes, reports, downloads, callbacks, locks *limit.Places
+	requests, writes, reports, downloads, locks *limit.Places
+	calls                                       calls
 
-	bodies   *limit.Budget
-	reported *limit.Rates // bytes of reports
-	// What writes to the store: requests of the node, those of its containers, and heartbeats that move between servers.
-	written, called, moved *limit.Rates
+	bodies *limit.Budget
+	sent   *limit.Rates // bytes of the requests that write
+	// What writes to the store: requests of the node, those about its network, and heartbeats that move between servers.
+	written, networks, moved *limit.Rates
 
 	mu      sync.Mutex
 	streams map[string]*stream
 }
 
 func newBounds() *bounds {
-	places := func(most int) *limit.Places { return limit.NewPlaces(most, boundary.RequestWait) }
-	writes := func() *limit.Rates { return limit.NewRates(boundary.WriteRate, boundary.WriteBurst, time.Now) }
 	return &bounds{
 		requests: places(boundary.Requests), writes: places(boundary.Requests), reports: places(boundary.Reports),
-		downloads: places(boundary.Downloads), callbacks: places(boundary.Callbacks), locks: places(boundary.Locks),
-		bodies:   limit.NewBudget(boundary.AllBodies, boundary.Bodies),
-		reported: limit.NewRates(boundary.ReportRate, boundary.ReportBurst, time.Now),
-		written:  writes(), called: writes(), moved: writes(),
-		streams: map[string]*stream{},
+		downloads: places(boundary.Downloads), locks: places(boundary.Locks), calls: newCalls(),
+		bodies:  limit.NewBudget(boundary.AllBodies, boundary.Bodies),
+		sent:    limit.NewRates(boundary.SentRate, boundary.SentBurst, time.Now),
+		written: writeRates(1), moved: writeRates(1),
+		networks: limit.NewRates(boundary.NetworkRate, boundary.NetworkBurst, time.Now),
+		streams:  map[string]*stream{},
 	}
+}
+
+func places(most int) *limit.Places { return limit.NewPlaces(most, boundary.RequestWait) }
+
+// writeRates returns the rates of keys that share the writes of a node with others.
+func writeRates(sharing float64) *limit.Rates {
+	return limit.NewRates(boundary.WriteRate/sharing, boundary.WriteBurst/sharing, time.Now)
 }
 
 // rate returns the rate of a request that may write to the store, or nil.
 func (b *bounds) rate(pattern string, r *http.Request) *limit.Rates {
 	switch pattern {
-	case "POST report", "POST ingress", "POST network", "POST locks/{name...}":
+	case "POST report", "POST ingress", "POST locks/{name...}":
 		return b.written
+	case "POST network":
+		return b.networks
 	case "POST certificates/{do}":
 		if do := r.PathValue("do"); do == "store" || do == "delete" {
 			return b.written
-		}
-	case callbackPath:
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			return b.called
 		}
 	}
 	return nil
 }
 
 // of returns the places of a request. What lasts, or waits for its rate, takes none from what doesn't: heartbeats must
-// be answered. The stream, of which a node has one, has none.
+// be answered. The stream, of which a node has one, has none, and a call of a container takes those of calls.
 func (b *bounds) of(pattern string, r *http.Request) *limit.Places {
 	switch pattern {
-	case "GET follow":
+	case "GET follow", callbackPath:
 		return nil
 	case "POST report":
 		return b.reports
@@ -69,8 +73,6 @@ func (b *bounds) of(pattern string, r *http.Request) *limit.Places {
 		return b.downloads
 	case "POST locks/{name...}":
 		return b.locks
-	case callbackPath:
-		return b.callbacks
 	}
 	if b.rate(pattern, r) != nil {
 		return b.writes
@@ -78,40 +80,63 @@ func (b *bounds) of(pattern string, r *http.Request) *limit.Places {
 	return b.requests
 }
 
-// account is the key of what a request's body holds, in its context.
-type account struct{}
+// body counts the bytes of a request's body. Its key in the context of the request is bodyKey.
+type body struct {
+	node string
+	held *limit.Account
+	sent *limit.Rates // nil if the request doesn't write
+}
+
+type bodyKey struct{}
 
 // within answers a request of a node once it has a place.
 func (b *bounds) within(
 	pattern, node string, w http.ResponseWriter, r *http.Request, answer func(*http.Request) error,
 ) error {
-	if places := b.of(pattern, r); places != nil {
-		leave, ok := places.Enter(r.Context(), node)
-		if !ok {
-			return wire.Busy(w, time.Second, "node "+node+" has too many requests of this kind at once")
-		}
-		defer leave()
+	rate := b.rate(pattern, r)
+	leave, err := enter(w, r, b.of(pattern, r), rate, node)
+	if err != nil {
+		return err
 	}
-	if rate := b.rate(pattern, r); rate != nil {
-		if err := slow(r.Context(), rate, node, w); err != nil {
-			return err
-		}
+	defer leave()
+	in := body{node: node, held: b.bodies.Open(node)}
+	defer in.held.Close()
+	if rate != nil {
+		in.sent = b.sent
 	}
-	held := b.bodies.Open(node)
-	defer held.Close()
-	return answer(r.WithContext(context.WithValue(r.Context(), account{}, held)))
+	return answer(r.WithContext(context.WithValue(r.Context(), bodyKey{}, in)))
 }
 
-// slow waits until a node may write once more. Its requests that wait have its places: an agent, which sends one report
+// enter takes a place of a key, which says whose request it is, and waits for the rate of the key. Either may be nil.
+func enter(
+	w http.ResponseWriter, r *http.Request, places *limit.Places, rate *limit.Rates, key string,
+) (leave func(), err error) {
+	leave = func() {}
+	if places != nil {
+		var ok bool
+		if leave, ok = places.Enter(r.Context(), key); !ok {
+			return nil, wire.Busy(w, time.Second, "node "+key+" has too many requests of this kind at once")
+		}
+	}
+	if rate != nil {
+		if err := slow(r.Context(), rate, key, w); err != nil {
+			leave()
+			return nil, err
+		}
+	}
+	return leave, nil
+}
+
+// slow waits until a key may write once more. Its requests that wait have its places: an agent, which sends one report
 // at a time, is slowed and never refused.
-func slow(ctx context.Context, rate *limit.Rates, node string, w http.ResponseWriter) error {
+func slow(ctx context.Context, rate *limit.Rates, key string, w http.ResponseWriter) error {
 	for ends := time.Now().Add(boundary.RequestWait); ; {
-		wait := rate.Ask(node)
+		wait := rate.Ask(key)
 		switch {
 		case wait == 0:
 			return nil
 		case time.Now().Add(wait).After(ends):
-			return wire.Busy(w, wait, "node "+node+" writes too often")
+			return wire.Busy(w, wait, "node "+key+" writes too often")
 		}
 		if err := delay.For(ctx, wait); err != nil {
 			return err
@@ -119,31 +144,28 @@ func slow(ctx context.Context, rate *limit.Rates, node string, w http.ResponseWr
 	}
 }
 
-// readBody reads the body of a request of a node.
+// readBody reads the body of a request of a node that is not a report.
 func readBody(w http.ResponseWriter, r *http.Request, into any) error {
-	return wire.Body{Most: boundary.MaxRequest, Within: boundary.BodyTime, Hold: holdFor(w, r)}.Read(w, r, into)
+	return readUpTo(boundary.MaxRequest, w, r, into)
 }
 
-func holdFor(w http.ResponseWriter, r *http.Request) func(int) error {
-	held, _ := r.Context().Value(account{}).(*limit.Account)
-	return func(bytes int) error {
-		if held.Take(int64(bytes)) {
+// readUpTo reads the body of a request of a node. Of those that write, a node sends so many bytes in a time.
+func readUpTo(most int64, w http.ResponseWriter, r *http.Request, into any) error {
+	in, _ := r.Context().Value(bodyKey{}).(body)
+	if in.sent != nil {
+		if wait := in.sent.Wait(in.node); wait > 0 {
+			return wire.Busy(w, wait, "node "+in.node+" sends too many bytes")
+		}
+	}
+	return wire.Body{Most: most, Within: boundary.BodyTime, Hold: func(bytes int) error {
+		if in.sent != nil {
+			in.sent.Take(in.node, float64(bytes))
+		}
+		if in.held.Take(int64(bytes)) {
 			return nil
 		}
 		return wire.Busy(w, time.Second,
 			"the requests that this server answers at the moment take all the memory that nodes may have of it")
-	}
-}
-
-// readReport reads a report, of which a node sends so many bytes in a time.
-func (b *bounds) readReport(id string, w http.ResponseWriter, r *http.Request, into *node.Report) error {
-	if wait := b.reported.Wait(id); wait > 0 {
-		return wire.Busy(w, wait, "node "+id+" reports too much")
-	}
-	hold := holdFor(w, r)
-	return wire.Body{Most: boundary.MaxReport, Within: boundary.BodyTime, Hold: func(bytes int) error {
-		b.reported.Take(id, float64(bytes))
-		return hold(bytes)
 	}}.Read(w, r, into)
 }
 

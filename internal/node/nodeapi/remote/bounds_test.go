@@ -207,7 +207,7 @@ func TestWhatBodiesTake(t *testing.T) {
 func TestTheRateOfReports(t *testing.T) {
 	w, now := nodeapitest.NewWorld(t), time.Now()
 	l := connect(t, w, nodeapitest.Here, withBounds(func(b *bounds) {
-		b.reported = limit.NewRates(boundary.ReportRate, boundary.ReportBurst, func() time.Time { return now })
+		b.sent = limit.NewRates(boundary.SentRate, boundary.SentBurst, func() time.Time { return now })
 	}))
 	<-l.client.Synced()
 	h, sent := hostileTo(t, l), 0
@@ -217,11 +217,33 @@ func TestTheRateOfReports(t *testing.T) {
 		if status == http.StatusTooManyRequests && retry != "" {
 			break
 		}
-		if sent += len(report); status != http.StatusOK || sent > 2*boundary.ReportBurst {
+		if sent += len(report); status != http.StatusOK || sent > 2*boundary.SentBurst {
 			t.Fatalf("%d after %d bytes", status, sent)
 		}
 	}
-	if sent < boundary.ReportBurst {
+	if sent < boundary.SentBurst {
 		t.Errorf("waits after %d bytes", sent)
+	}
+}
+
+// TestTheBytesOfWhatWrites: whatever writes takes of the bytes that a node may send in a time, and waits once it has
+// sent its burst. What only reads does neither.
+func TestTheBytesOfWhatWrites(t *testing.T) {
+	const size = 40 << 10
+	w, now := nodeapitest.NewWorld(t), time.Now()
+	for path, writes := range map[string]bool{
+		"report": true, "network": true, "ingress": true, "certificates/store": true, "certificates/delete": true,
+		"certificates/load": false, "release": false, "sign": false,
+	} {
+		l := connect(t, w, nodeapitest.Here, withBounds(func(b *bounds) {
+			b.sent = limit.NewRates(boundary.SentRate, 2*size-1, func() time.Time { return now })
+		}))
+		h := hostileTo(t, l)
+		for i := range 3 {
+			status, retry := h.status(path, strings.NewReader(`{`+strings.Repeat(" ", size)+`}`))
+			if busy := status == http.StatusTooManyRequests && retry != ""; busy != (writes && i == 2) {
+				t.Errorf("%s, %d times: %d", path, i+1, status)
+			}
+		}
 	}
 }

@@ -18,7 +18,7 @@ func callable(t *testing.T, answer http.HandlerFunc) (*link, string) {
 	t.Helper()
 	l := connect(t, nodeapitest.NewWorld(t), nodeapitest.Here, func(o *HandlerOptions) {
 		if answer != nil {
-			o.Callbacks = answer
+			o.Callbacks = func(Admit) http.Handler { return answer }
 		}
 	})
 	handler, err := l.client.Callbacks()

@@ -11,6 +11,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/core/boundary"
 	"tend.dev/tend/internal/node/nodeapi/local"
 	"tend.dev/tend/internal/node/nodeapi/wire"
 	"tend.dev/tend/internal/observe/tracing"
@@ -25,8 +26,9 @@ type HandlerOptions struct {
 	Service *local.Service
 	// Node returns the node that a request comes from, by the certificate of its connection; an error refuses the request.
 	Node func(*http.Request) (string, error)
-	// Callbacks answers the containers of nodes. Default: they can't call back.
-	Callbacks http.Handler
+	// Callbacks returns what answers the containers of nodes. It asks admit about each call. Default: they can't call
+	// back.
+	Callbacks func(admit Admit) http.Handler
 	// Paused returns why nothing may be changed at the moment: only nodes whose machine is held back are shown anything
 	// meanwhile. Default: it is never paused.
 	Paused func() string
@@ -54,7 +56,8 @@ type HandlerOptions struct {
 // Handler is the server's half. Create it with NewHandler.
 type Handler struct {
 	HandlerOptions
-	mux *routemux.Mux
+	mux       *routemux.Mux
+	callbacks http.Handler
 
 	mu       sync.Mutex
 	controls map[string]*local.Control // their leases outlive a connection
@@ -68,7 +71,7 @@ func NewHandler(o HandlerOptions) *Handler {
 		o.Logger = slog.Default()
 	}
 	if o.Callbacks == nil {
-		o.Callbacks = http.NotFoundHandler()
+		o.Callbacks = func(Admit) http.Handler { return http.NotFoundHandler() }
 	}
 	if o.Paused == nil {
 		o.Paused = func() string { return "" }
@@ -89,6 +92,7 @@ func NewHandler(o HandlerOptions) *Handler {
 		o.bounds = newBounds()
 	}
 	h := &Handler{HandlerOptions: o, mux: routemux.New(), controls: map[string]*local.Control{}}
+	h.callbacks = o.Callbacks(h.admit)
 	for pattern, answer := range map[string]handler{
 		"GET follow": h.follow, "GET state": h.state, "POST report": h.report, "POST alive": h.alive,
 		"POST release": asked((*local.Control).Release), "GET registry": h.registry,
@@ -151,7 +155,7 @@ type reported struct {
 
 func (h *Handler) report(c *local.Control, w http.ResponseWriter, r *http.Request) error {
 	var report node.Report
-	if err := h.bounds.readReport(c.ID(), w, r, &report); err != nil {
+	if err := readUpTo(boundary.MaxReport, w, r, &report); err != nil {
 		return err
 	}
 	revision, err := c.Write(r.Context(), report)

@@ -83,16 +83,20 @@ func TestWhatCountsAsAWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := nodeapitest.NewWorld(t)
 		<-w.View.Synced()
-		h := NewHandler(HandlerOptions{Service: w.Service,
+		w.Deploy("web", nodeapitest.Here)
+		h := NewHandler(HandlerOptions{Service: w.Service, Callbacks: answeredBy(http.NotFoundHandler()),
 			Node: func(*http.Request) (string, error) { return nodeapitest.Here, nil }})
 		for call, waits := range map[string]bool{
 			"POST report": true, `POST ingress {"node":"n1"}`: true, `POST network {"node":"n1"}`: true,
 			"POST certificates/store": true, "POST certificates/delete": true, "POST locks/a": true,
-			"POST callbacks/a": true, "GET callbacks/a": false, "POST certificates/list": false, "POST certificates/load": false,
+			"POST callbacks/t/web/a": true, "DELETE callbacks/t/web/a": true, "GET callbacks/t/web/a": false,
+			"HEAD callbacks/t/web/a": false, "POST callbacks/t/wrong/a": false, "POST callbacks/a": false,
+			"POST certificates/list": false, "POST certificates/load": false,
 			"GET state": false, "POST alive?ttl=1m": false, "POST referred []": false, "POST release": false,
 		} {
 			h.bounds.written.Take(nodeapitest.Here, boundary.WriteBurst+1)
-			h.bounds.called.Take(nodeapitest.Here, boundary.WriteBurst+1)
+			h.bounds.networks.Take(nodeapitest.Here, boundary.NetworkBurst+1)
+			h.bounds.calls.node.written.Take(nodeapitest.Here, boundary.WriteBurst+1)
 			words := strings.Fields(call + " {}")
 			began := time.Now()
 			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(words[0], Prefix+words[1], strings.NewReader(words[2])))
