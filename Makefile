@@ -86,16 +86,16 @@ WAITING := -parallel 5
 SERVERS := -parallel 4
 
 # The stories run after the tests in memory: side by side they starve each other, and an etcd that gets no processor for seconds
-# loses its leases. What computes, and then what consists of connections and programs, takes what the second group leaves of the
-# processors.
+# loses its leases. What computes takes what the second group leaves of the processors; what consists of connections and programs
+# begins when the first of these two has ended.
 .PHONY: test
 test: ## run every test, those that need Docker included
 	@$(STEP) compile-tests env GOGC=$(GC_PERCENT) go list -export -test -tags integration ./... >/dev/null
-	@status=0; { first=0; nice -n 10 $(MAKE) --no-print-directory test-pure || first=1; \
-			nice -n 5 $(MAKE) --no-print-directory test-machine || first=1; exit $$first; } & beside=$$!; \
-		$(MAKE) --no-print-directory test-memory || status=1; wait $$beside || status=1; \
-		$(MAKE) --no-print-directory test-hosts & hosts=$$!; \
-		$(MAKE) --no-print-directory test-shared || status=1; wait $$hosts || status=1; exit $$status
+	@failed=$$(mktemp) && trap 'rm -f "$$failed"' EXIT; \
+		group() { nice -n $$1 $(MAKE) --no-print-directory test-$$2 || echo $$2 >>$$failed; }; \
+		group 10 pure & group 0 memory & wait -n; group 5 machine; wait; \
+		group 0 hosts & group 0 shared; wait; \
+		test ! -s $$failed || { echo "failed: $$(xargs <$$failed)"; exit 1; }
 
 .PHONY: test-pure
 test-pure: export GOGC = $(GC_PERCENT)

@@ -45,7 +45,7 @@ func (a *app) await(ctx context.Context, c *client.Client, waits []wait, timeout
 	w := watched{client: c, waits: waits}
 	began := time.Now()
 	for {
-		err := w.next(ctx, show)
+		rest, err := rhythm(time.Since(began)), w.next(ctx, show)
 		switch {
 		case err == nil:
 			show.update(w.last)
@@ -54,13 +54,14 @@ func (a *app) await(ctx context.Context, c *client.Client, waits []wait, timeout
 				a.warnOf(w.last)
 				return verdict(w.last)
 			}
-		case client.StatusOf(err) == http.StatusTooManyRequests: // the write is stored; another wait ends soon
+		case busy(err):
+			rest = time.Second
 		case ctx.Err() == nil && !transient(err):
 			return err
 		case ctx.Err() == nil:
 			show.away(c.Server())
 		}
-		if err := pause(ctx, rhythm(time.Since(began))); err != nil {
+		if err := pause(ctx, rest); err != nil {
 			if errors.Is(err, context.DeadlineExceeded) {
 				return timedOut(w.last, timeout)
 			}
@@ -68,6 +69,9 @@ func (a *app) await(ctx context.Context, c *client.Client, waits []wait, timeout
 		}
 	}
 }
+
+// busy reports that the server has no place for a question about what it has stored: it is asked again until it has.
+func busy(err error) bool { return client.StatusOf(err) == http.StatusTooManyRequests }
 
 // rhythm returns the least interval between two questions. It is short at first, because most waits are short.
 func rhythm(passed time.Duration) time.Duration {

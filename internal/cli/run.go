@@ -210,7 +210,7 @@ func (f *following) toEnd(ctx context.Context) (api.Run, error) {
 		switch {
 		case client.IsNotFound(err):
 			return run, fmt.Errorf("run %s of %s is gone: it was deleted, or pruned by the history limits", f.run, f.ref)
-		case err != nil && !transient(err):
+		case err != nil && !transient(err) && !busy(err):
 			return run, err
 		case err == nil:
 			if f.tell(run); run.State.Ended() && whole {

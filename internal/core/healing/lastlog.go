@@ -1,10 +1,12 @@
 package healing
 
 import (
+	"strings"
 	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/deadline"
+	"tend.dev/tend/internal/core/probe"
 )
 
 // logWait is the time for which the report of a failure waits for the last lines of its container. Readers store a
@@ -29,7 +31,7 @@ const (
 )
 
 // LogReading is the reading of lines that a decision asked for: when it began and, once it is over, the lines. Silent
-// says that the output was read to its end and has no line: there is none either where it can't be read.
+// says that the output was read to its end and is empty; Lines is empty also where the output couldn't be read.
 type LogReading struct {
 	Request LogRequest
 	Since   time.Time
@@ -56,9 +58,16 @@ func (p *planner) read(request LogRequest) (lines []string, pending bool) {
 	return nil, true
 }
 
-// silent reports that the container's output was read and is empty.
+// silent reports that the container's output was read and is empty. While it is read again, as after a start of the
+// agent, what was said of its loop stays.
 func (p *planner) silent() bool {
-	return p.Log != nil && p.Log.Silent && p.Container != nil && p.Log.Request.Container == p.Container.ID
+	if p.Container == nil {
+		return false
+	}
+	if p.Log != nil && p.Log.Done && p.Log.Request.Container == p.Container.ID {
+		return p.Log.Silent
+	}
+	return p.Status.CrashLoop && p.Status.Container == p.Container.ID && strings.Contains(p.Status.Message, probe.Silent)
 }
 
 // request asks for lines until they are there. An output that is empty is read only once: its reading stays requested.

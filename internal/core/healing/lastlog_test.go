@@ -85,6 +85,38 @@ func TestAFailureThatPrintsNothing(t *testing.T) {
 	}
 }
 
+// TestALoopThatPrintsNothing is said to print nothing also while its output is read again, after a start of the agent.
+func TestALoopThatPrintsNothing(t *testing.T) {
+	exits := []time.Time{start, start.Add(time.Second), start.Add(2 * time.Second)}
+	for name, c := range map[string]struct {
+		said string
+		log  *healing.LogReading
+		want string
+	}{
+		"not read yet": {"", nil, "exit code 3"},
+		"read, silent": {"", &healing.LogReading{Done: true, Silent: true}, "exit code 3 and printed nothing"},
+		"read again":   {"and printed nothing", nil, "exit code 3 and printed nothing"},
+		"prints now":   {"and printed nothing", &healing.LogReading{Done: true, Lines: []string{"boom"}}, "exit code 3"},
+	} {
+		code := 3
+		status := runningStatus(0)
+		status.Container, status.CrashLoop, status.Exits, status.Message = "c1", true, exits, c.said
+		status.ExitCode, status.EngineRestarts, status.Incarnations = &code, 3, 4
+		in := healing.Input{
+			Task: api.Task{ID: "t1", Node: "n1", Desired: api.DesiredRunning}, Status: status, Watched: true,
+			Container: &healing.Container{ID: "c1", State: healing.Restarting, Restart: "always", RestartCount: 3,
+				ExitCode: 3, CreatedAt: start, StartedAt: start, FinishedAt: exits[2]},
+		}
+		if in.Log = c.log; in.Log != nil {
+			in.Log.Request = healing.LogRequest{Container: "c1", End: healing.EndOfLoop}
+		}
+		want := "the program keeps exiting: 4 starts, last with " + c.want
+		if d := healing.Plan(in, exits[2].Add(time.Second)); d.Status.Message != want {
+			t.Errorf("%s: %q, want %q", name, d.Status.Message, want)
+		}
+	}
+}
+
 // TestLinesFollowAFailure: if the lines take too long, the failure is reported without them, and they follow when they
 // come.
 func TestLinesFollowAFailure(t *testing.T) {

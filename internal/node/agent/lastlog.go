@@ -101,6 +101,9 @@ func (a *Agent) lastLog(ctx context.Context, id string) (lines []string, err err
 	defer reader.Close()
 	for len(lines) < lastLines {
 		line, err := reader.Next()
+		if ctx.Err() != nil { // the end that the reader then reports isn't that of the output
+			return lines, ctx.Err()
+		}
 		if err != nil {
 			return lines, err
 		}

@@ -264,6 +264,16 @@ func taken(others []Route) (out []netip.Prefix) {
 	return slices.Compact(out)
 }
 
+// widest returns at most so many of some networks, the widest ones: they hold most of what a subnet must not overlap.
+func widest(networks []netip.Prefix, most int) []netip.Prefix {
+	if len(networks) <= most {
+		return networks
+	}
+	out := slices.Clone(networks)
+	slices.SortStableFunc(out, func(a, b netip.Prefix) int { return cmp.Compare(a.Bits(), b.Bits()) })
+	return out[:most]
+}
+
 // report stores the status if it changed.
 func (o *Overlay) report(ctx context.Context, status api.NetworkNodeStatus) error {
 	o.fail(status.Message)
@@ -275,7 +285,7 @@ func (o *Overlay) report(ctx context.Context, status api.NetworkNodeStatus) erro
 
 func (o *Overlay) store(ctx context.Context, status api.NetworkNodeStatus) error {
 	status.Node, status.Message = o.Node, boundary.Reason(status.Message)
-	status.Taken = status.Taken[:min(len(status.Taken), boundary.MaxTaken)]
+	status.Taken = widest(status.Taken, boundary.MaxTaken)
 	if o.reported != nil && reflect.DeepEqual(*o.reported, status) {
 		return nil
 	}
