@@ -161,7 +161,7 @@ func TestStopFirstNeverOverlaps(t *testing.T) {
 }
 
 // While a slot of the target crashes over and over, no serving slot is taken down or doubled for it, except if its own
-// last attempt failed, or was lost with its node: then what is lost is made again, as any pod of a lost node.
+// last attempt failed, or was lost with its node: that one is stopped, and one is made again in its place.
 func TestFailureHoldsTheRollout(t *testing.T) {
 	always(t, func(t *rapid.T, l look) {
 		if l.desired.Strategy.OnFailure == api.OnFailureContinue || !crashLoops(l) {
@@ -170,16 +170,26 @@ func TestFailureHoldsTheRollout(t *testing.T) {
 		p := observe(l.desired, l.before, l.now)
 		for _, a := range l.plan.Actions {
 			if old := l.slot(a.Replaces); a.Verb == Create && old != nil && old.live() && !old.broken() &&
-				p.retry[old.ID] == nil && !lostAttempt(l.before, old.ID) {
+				p.retry[old.ID] == nil && !l.remakes(old.ID) {
 				t.Fatalf("%v, although the target crashes", a)
 			}
 		}
 	})
 }
 
-// lostAttempt reports whether the slot that was to replace another one is lost, and did not crash before.
-func lostAttempt(slots []Slot, old string) bool {
-	return slices.ContainsFunc(slots, func(s Slot) bool { return s.Replaces == old && s.Lost && !s.CrashLoop })
+// remakes reports whether the plan stops the slot that was to replace another one, because its node is lost. It did not
+// crash before, and only one slot is made for it.
+func (l look) remakes(old string) bool {
+	made, stops := 0, false
+	for _, a := range l.plan.Actions {
+		if a.Verb == Create && a.Replaces == old {
+			made++
+		}
+		if s := l.slot(a.Slot); a.Verb == Shutdown && s != nil && s.Replaces == old && s.Lost && !s.CrashLoop {
+			stops = true
+		}
+	}
+	return stops && made == 1
 }
 
 func crashLoops(l look) bool {
