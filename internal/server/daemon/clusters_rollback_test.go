@@ -185,7 +185,10 @@ func (b *between) replaced(o *fakeOperator) {
 		!strings.Contains(err.Error(), "is being deleted") {
 		b.Errorf("what is being deleted is rolled back: %v", err)
 	}
-	b.step(func() { o.finish(b.T) })
+	b.step(func() { // Who asks before the deletion was planned gets the release that waits.
+		for o.finish(b.T) != pull.KindDelete {
+		}
+	})
 	b.r.gone(cloud)
 	b.r.apply(instance("1.0.0"))
 	b.r.becomes("v1 nextcloud 1.0.0 current")

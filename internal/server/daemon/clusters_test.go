@@ -343,8 +343,8 @@ func TestAnInstanceComesBackReady(t *testing.T) {
 	}
 }
 
-// finish takes the next job, carries it out and reports its result.
-func (o *fakeOperator) finish(t *testing.T) {
+// finish takes the next job, carries it out, reports its result, and returns its kind.
+func (o *fakeOperator) finish(t *testing.T) string {
 	t.Helper()
 	job := o.poll(30)
 	if job == nil {
@@ -356,6 +356,7 @@ func (o *fakeOperator) finish(t *testing.T) {
 	if status := o.result(job, o.do(job)); status != http.StatusNoContent {
 		t.Fatalf("result: %d", status)
 	}
+	return job.Kind
 }
 
 // TestAClusterOfServersFeedsAClusterOfKubernetes: each step of the protocol at another server, with the one that has
