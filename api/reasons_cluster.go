@@ -32,4 +32,8 @@ const (
 	ReasonNamespaceNotAllowed = "NamespaceNotAllowed"
 	// ReasonDeletingInCluster: the object waits until the cluster has deleted it.
 	ReasonDeletingInCluster = "DeletingInCluster"
+	// ReasonUserCancelled: a person cancelled the operation.
+	ReasonUserCancelled = "UserCancelled"
+	// ReasonSupersededByOperation: a newer operation took the place of this one.
+	ReasonSupersededByOperation = "SupersededByOperation"
 )

@@ -47,6 +47,18 @@ const (
 	Removed
 )
 
+// AskedFor reports whether a person asked for a failure, and so needs no message: a run or a lab was stopped, an
+// operation was cancelled, or gave way to a newer one.
+func AskedFor(kind api.Kind, reason string) bool {
+	switch reason {
+	case api.ReasonStopped:
+		return kind.HasRuns() || kind.TimeBoxed()
+	case api.ReasonUserCancelled, api.ReasonSupersededByOperation:
+		return kind == api.KindOperation
+	}
+	return false
+}
+
 // Signal is the statement of an event about an object. Cause has the object, and of a failure the reason, message,
 // release and id.
 type Signal struct {

@@ -102,6 +102,12 @@ func TestSituations(t *testing.T) {
 		"a run of a job or a cron job failed": {api.KindJob,
 			[]state{runs, {ready: "Declared", degraded: "RunFailed", lastRun: "r1", lastState: "failed"}},
 			"job prod/web failed: RunFailed"},
+		"a person stops a run or a lab": {api.KindJob,
+			[]state{runs, {ready: "Declared", degraded: "Stopped", lastRun: "r1", lastState: "failed"}}, ""},
+		"a person cancels an operation, or a newer one takes its place": {api.KindOperation,
+			[]state{{progressing: "Running"}, {degraded: "UserCancelled"}, {degraded: "SupersededByOperation"}}, ""},
+		"an operation fails": {api.KindOperation, []state{{progressing: "Running"}, {degraded: "EngineFailed"}},
+			"operation prod/web failed: EngineFailed"},
 		"what failed is as declared again": {api.KindDeployment, []state{complete, paused("CrashLoop"), done},
 			"deployment prod/web recovered"},
 	}

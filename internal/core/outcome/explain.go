@@ -72,7 +72,7 @@ func nextStep(s judged) string {
 		return fmt.Sprintf("get %s ready; Tend then continues by itself", words(s.needs))
 	case s.State == api.OutcomeHeld && s.turnsBack && s.Reason != api.ReasonRolledBack:
 		return cmp.Or(s.Next, describe) + "; to go back: tend rollback " + object
-	case s.Reason == api.ReasonRunFailed && s.Next != "" && !strings.Contains(s.Next, "tend run "+object):
+	case ranInVain(s.Reason) && s.Next != "" && !strings.Contains(s.Next, "tend run "+object):
 		return s.Next + "; to run it again: tend run " + object // which no apply does
 	case s.Reason == api.ReasonBuildFailed:
 		return cmp.Or(s.Next, "correct the source and apply again") + "; the pods of before keep running"

@@ -83,7 +83,7 @@ func (s *judged) judgeSeen(object api.Object, status api.WorkloadStatus, c condi
 // takes it. What is not degraded has converged, since nothing is to be done; a kind without Progressing stays pending.
 func (s *judged) rule(object api.Object, status api.WorkloadStatus, c conditions) api.OutcomeState {
 	switch degraded := holds(c.degraded); {
-	case holds(c.ready) && !c.under() && degraded && c.degraded.Reason == api.ReasonRunFailed && runsItself(object):
+	case holds(c.ready) && !c.under() && degraded && ranInVain(c.degraded.Reason) && runsItself(object):
 		return api.OutcomeFailed // it ran, as was asked for
 	case holds(c.ready) && !c.under() && (s.follows == "" || s.Counts):
 		return api.OutcomeConverged
@@ -119,6 +119,11 @@ func conditionsOf(status api.WorkloadStatus) conditions {
 		return c
 	}
 	return conditions{of(api.ConditionReady), of(api.ConditionProgressing), of(api.ConditionDegraded)}
+}
+
+// ranInVain reports whether a reason is that of a job whose last run failed, or was stopped.
+func ranInVain(reason string) bool {
+	return reason == api.ReasonRunFailed || reason == api.ReasonStopped
 }
 
 func holds(c api.Condition) bool { return c.Status == api.ConditionTrue }

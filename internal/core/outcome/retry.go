@@ -9,7 +9,7 @@ import (
 // lasting are the reasons of what has ended for good: Tend doesn't try it again by itself, and the message names the
 // command that does.
 var lasting = []string{
-	api.ReasonRunFailed, api.ReasonReleaseCommandFailed, api.ReasonRolledBack, api.ReasonLabFailed,
+	api.ReasonRunFailed, api.ReasonStopped, api.ReasonReleaseCommandFailed, api.ReasonRolledBack, api.ReasonLabFailed,
 	api.ReasonDrifted, api.ReasonMissing, api.ReasonTerminating, // a cluster heals by its own clock, or only reports
 }
 

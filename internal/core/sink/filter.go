@@ -56,6 +56,9 @@ func SignalOf(f *api.SinkFilter, self string, e api.Event) (s notify.Signal, ok 
 		ID: e.ID, Since: e.Time}}
 	switch Action(e, d) {
 	case api.EventFailed:
+		if notify.AskedFor(d.Kind, d.Reason) {
+			return s, false
+		}
 		s.Cause.Reason, s.Cause.Message, s.Cause.Release = d.Reason, d.Message, d.Release
 	case api.EventReconciled:
 		s.What = notify.Recovered

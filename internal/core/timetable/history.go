@@ -28,9 +28,12 @@ func (p *planner) prune() {
 		b *run) int {
 		return cmp.Or(b.FinishedAt.Compare(a.FinishedAt), cmp.Compare(b.ID, a.ID))
 	})
-	for _, r := range ended {
+	for i, r := range ended {
 		if keep[r.State] > 0 {
 			keep[r.State]--
+			continue
+		}
+		if p.KeepFailure && i == 0 && r.State == api.RunFailed {
 			continue
 		}
 		if goes := r.FinishedAt.Add(Linger); p.now.Before(goes) && !r.FinishedAt.After(p.now) {

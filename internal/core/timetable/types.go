@@ -32,6 +32,8 @@ type Desired struct {
 	Retries int
 	// KeepSucceeded and KeepFailed are how many ended runs are kept.
 	KeepSucceeded, KeepFailed int
+	// KeepFailure keeps the run that ended last if it failed, whatever these limits: the release has not run.
+	KeepFailure bool
 	// Release is the release of a run that starts now; empty while that is unknown.
 	Release string
 	// Unrun is set if the job runs each of its releases by itself and Release has had no run yet.

@@ -88,7 +88,8 @@ func (o observed) imageProgress() string {
 	return owner.ImageProgress(o.image(), name, o.resolver, o.nodes)
 }
 
-// trouble returns the Degraded condition: the manifest can't be run, or the run that ended last failed.
+// trouble returns the Degraded condition: the manifest can't be run, or the run that ended last failed
+// or was stopped.
 func (o observed) trouble(a assessment, runs []api.Run) api.Condition {
 	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionFalse, Reason: api.ReasonAsExpected}
 	last := lastEnded(runs)
@@ -97,6 +98,9 @@ func (o observed) trouble(a assessment, runs []api.Run) api.Condition {
 		c.Status, c.Reason, c.Message, c.Next = api.ConditionTrue, a.refused.Reason, a.refused.Message, a.refused.Next
 	case last != nil && last.State == api.RunFailed:
 		c.Status, c.Reason = api.ConditionTrue, api.ReasonRunFailed
+		if last.StoppedBy != "" {
+			c.Reason = api.ReasonStopped
+		}
 		c.Message = strings.Join(append([]string{fmt.Sprintf("run %s failed: %s", last.ID, last.Message)},
 			last.LastLog...), "\n")
 		if c.Next = fmt.Sprintf("tend logs %s/%s --run %s", o.ref.Scope, o.ref.Name,

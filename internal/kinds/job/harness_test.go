@@ -52,6 +52,14 @@ func (l *harness) ask(ref api.Ref, id string) {
 	})
 }
 
+// stop asks to stop a run, as the API does.
+func (l *harness) stop(ref api.Ref, id string) {
+	l.Helper()
+	run := l.run(ref, id)
+	run.StoppedBy = "ada"
+	l.Write(func(txn *records.Txn) { txn.Put(records.RunKey(ref, id), run) })
+}
+
 func (l *harness) run(ref api.Ref, id string) api.Run {
 	l.Helper()
 	run := l.Snapshot().Run(ref, id)

@@ -99,7 +99,8 @@ func (o observed) desired(t owner.Target, held string, refused *timetable.Refusa
 		Timeout: job.Timeout.Or(0), Retries: job.Retries,
 		KeepSucceeded: job.SuccessfulHistory(), KeepFailed: job.FailedHistory(),
 		Release: t.ID, Held: held, Refused: refused,
-		Unrun: job.RunOnRelease && t.Fresh != nil, // a release is stored when its first run begins
+		KeepFailure: job.RunOnRelease,
+		Unrun:       job.RunOnRelease && t.Fresh != nil, // a release is stored when its first run begins
 	}
 	if cron := o.declared.cron; cron != nil {
 		d.Schedule, d.ScheduleHash, d.Suspend = o.declared.schedule, o.declared.scheduleHash, cron.Suspend

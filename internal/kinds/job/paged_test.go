@@ -17,14 +17,19 @@ func TestWhatPeopleAreSent(t *testing.T) {
 	text, err := os.ReadFile(notifytest.File)
 	page := notifytest.PageOf(t, text, err)
 	for row, tc := range map[string]struct {
-		recovers bool
-		want     string
+		recovers, stopped bool
+		want              string
 	}{
 		"an attempt of a job fails, and the next one succeeds": {recovers: true},
 		"a run of a job or a cron job failed":                  {want: "job prod/mail failed: RunFailed"},
+		"a person stops a run or a lab":                        {stopped: true},
 	} {
 		inHarness(t, func(l *harness) {
-			l.Node.Set(func(n *controltest.Node) { n.Code = 7 })
+			l.Node.Set(func(n *controltest.Node) {
+				if n.Code = 7; tc.stopped {
+					n.Lasts = time.Hour
+				}
+			})
 			spec := jobOf("mail:1")
 			spec.Retries = 1
 			l.Put(spec, mail)
@@ -40,9 +45,15 @@ func TestWhatPeopleAreSent(t *testing.T) {
 				if attempts := l.run(mail, "m-1").Attempts; tc.recovers && len(attempts) == 2 {
 					l.Node.Set(func(n *controltest.Node) { n.Code = 0 })
 				}
+				if run := l.run(mail, "m-1"); tc.stopped && run.State == api.RunRunning && run.StoppedBy == "" {
+					l.stop(mail, "m-1")
+				}
 			}
 			if state := l.run(mail, "m-1").State; tc.recovers != (state == api.RunSucceeded) {
 				t.Errorf("the run %s", state)
+			}
+			if tc.stopped {
+				l.condition(mail, api.ConditionDegraded, api.ReasonStopped, api.ConditionTrue)
 			}
 			got := pager.Send()
 			if got != tc.want {

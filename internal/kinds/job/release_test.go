@@ -45,6 +45,29 @@ func TestEachReleaseRunsOnce(t *testing.T) {
 	})
 }
 
+// TestAReleaseThatFailedSaysSo: also if no failed run is kept.
+func TestAReleaseThatFailedSaysSo(t *testing.T) {
+	inHarness(t, func(l *harness) {
+		spec := jobOf("mail:1")
+		spec.RunOnRelease, spec.FailedHistoryLimit = true, new(int)
+		l.Put(spec, mail)
+		l.Pass(time.Minute)
+		l.Node.Set(func(n *controltest.Node) { n.Code = 7 })
+		spec.Command = []string{"two"}
+		l.Put(spec, mail)
+		l.Pass(time.Hour)
+		l.condition(mail, api.ConditionDegraded, api.ReasonRunFailed, api.ConditionTrue)
+		l.condition(mail, api.ConditionReady, api.ReasonDeclared, api.ConditionTrue)
+		l.Node.Set(func(n *controltest.Node) { n.Code = 0 })
+		l.ask(mail, "m-1")
+		l.Pass(time.Hour)
+		l.condition(mail, api.ConditionDegraded, api.ReasonAsExpected, api.ConditionFalse)
+		if runs := l.Snapshot().Runs(mail); len(runs) != 2 {
+			t.Errorf("%d runs are kept, want v1's and the last", len(runs))
+		}
+	})
+}
+
 // TestDependantsWaitForTheRun: what depends on the job waits for the run of its newest manifest, also while the image
 // of that isn't known yet.
 func TestDependantsWaitForTheRun(t *testing.T) {
