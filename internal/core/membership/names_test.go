@@ -75,24 +75,27 @@ func TestStateOf(t *testing.T) {
 	added := append(alone[:1:1], membership.Server{Address: "https://b:1"})
 	joining := append(alone[:1:1], membership.Server{Name: "b", Address: "https://b:1"})
 	two := append(alone[:1:1], membership.Server{Name: "b", Address: "https://b:1", Voting: true})
+	outside := []membership.Server{{Name: "a", External: true}, {Name: "b", Address: "b:1", External: true}}
 	for reason, test := range map[string]struct {
 		all           []membership.Server
 		name, address string
 		state         membership.State
 		as            membership.Command
 	}{
-		"nobody has it":                    {alone, "b", "https://b:1", membership.Absent, membership.Join},
-		"the only one":                     {alone, "a", "https://a:1", membership.Only, membership.Join},
-		"the only one that votes":          {joining, "a", "https://a:1", membership.Only, membership.Join},
-		"never started":                    {added, "b", "https://b:1", membership.Added, membership.Join},
-		"never started, under a new name":  {added, "c", "https://b:1", membership.Added, membership.Join},
-		"another one that never started":   {added, "c", "https://c:1", membership.Added, membership.JoinElsewhere},
-		"started":                          {joining, "b", "https://b:1", membership.Joining, membership.Join},
-		"started, and another joins":       {joining, "c", "https://c:1", membership.Added, membership.JoinElsewhere},
-		"one of two":                       {two, "b", "https://b:1", membership.Voting, membership.Join},
-		"one of two, from elsewhere":       {two, "b", "https://c:1", membership.Voting, membership.JoinElsewhere},
-		"one of two, under another name":   {two, "c", "https://b:1", membership.Voting, membership.JoinRenamed},
-		"nobody has it, and two are there": {two, "c", "https://c:1", membership.Absent, membership.Join},
+		"nobody has it":                     {alone, "b", "https://b:1", membership.Absent, membership.Join},
+		"the only one":                      {alone, "a", "https://a:1", membership.Only, membership.Join},
+		"the only one that votes":           {joining, "a", "https://a:1", membership.Only, membership.Join},
+		"never started":                     {added, "b", "https://b:1", membership.Added, membership.Join},
+		"never started, under a new name":   {added, "c", "https://b:1", membership.Added, membership.Join},
+		"another one that never started":    {added, "c", "https://c:1", membership.Added, membership.JoinElsewhere},
+		"started":                           {joining, "b", "https://b:1", membership.Joining, membership.Join},
+		"started, and another joins":        {joining, "c", "https://c:1", membership.Added, membership.JoinElsewhere},
+		"one of two":                        {two, "b", "https://b:1", membership.Voting, membership.Join},
+		"one of two, from elsewhere":        {two, "b", "https://c:1", membership.Voting, membership.JoinElsewhere},
+		"one of two, under another name":    {two, "c", "https://b:1", membership.Voting, membership.JoinRenamed},
+		"nobody has it, and two are there":  {two, "c", "https://c:1", membership.Absent, membership.Join},
+		"on an external etcd":               {outside, "b", "", membership.External, membership.JoinElsewhere},
+		"nobody has it on an external etcd": {outside, "c", "", membership.Absent, membership.Join},
 	} {
 		as, state, _ := membership.Asked(test.all, test.name, test.address)
 		if as != test.as || state != test.state {

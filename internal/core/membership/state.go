@@ -34,14 +34,18 @@ var States = []State{Absent, Added, Joining, Voting, Leading, Down, Only, Remove
 type Server struct {
 	// Name is empty until its store has started.
 	Name string
-	// Address is the address of its store for the other servers; empty if the store is an external etcd.
+	// Address is the address of its store for the other servers; if the store is an external etcd, that for nodes.
 	Address string
 	Voting  bool
+	// External: it has no store of its own.
+	External bool
 }
 
 // state returns the state of one of the servers.
 func (s Server) state(all []Server) State {
 	switch {
+	case s.External:
+		return External
 	case s.Name == "":
 		return Added
 	case !s.Voting:
@@ -79,7 +83,7 @@ func Asked(all []Server, name, address string) (as Command, state State, holder 
 		}
 	}
 	for _, s := range all {
-		if !s.Voting {
+		if !s.Voting && !s.External {
 			return JoinElsewhere, Added, s // etcd has one learner at a time
 		}
 	}

@@ -75,6 +75,12 @@ var (
 	taken = Rule{Refused, "its name is taken",
 		"a server called {server} is there already, at {at}",
 		"choose another --name; if that server is lost: tend servers remove {server}, then join again"}
+	held = Rule{Refused, "the only one has it",
+		"{holder} at {at} is the only server, and it answers: this machine does not have its store",
+		"give another --name and another --peer-listen"}
+	takenOutside = Rule{Refused, "its name is in use",
+		"a server called {server} is there already, at {at}",
+		"choose another --name; if that server is lost: tend nodes remove its node, then join again"}
 	busy = Rule{Refused, "one at a time",
 		"another server joins at this moment, at {at}, and has no vote yet",
 		"wait until tend servers shows that it votes; if it never started: tend servers remove its name there"}
@@ -101,7 +107,11 @@ var (
 		"give an empty --root; to restore there all the same, stop all servers and add --force"}
 	serves = Rule{Refused, "it is a server",
 		"{root} is that of server {server}, which is not removed: its server runs the agent of this machine too",
-		"tend servers remove {server} at another server, and start tend server here once, which learns of it; or give another --root"}
+		"give another --root; to make a node of it: tend servers remove {server} at another server (join one first if it is the only one), " +
+			"and start tend server here once, which learns of it"}
+	servesOutside = Rule{Refused, "it is a server of an external etcd",
+		"{root} is that of server {server}, whose store is an external etcd: its server runs the agent of this machine too",
+		"give an empty --root; the name of its node is free after tend drain and tend nodes remove"}
 )
 
 // Table has the effect of each command on a server in each state. The documentation has the same table. A server that
@@ -109,15 +119,15 @@ var (
 var Table = map[Command]map[State]Rule{
 	Join: {
 		Absent: {Effect: Joins}, Added: {Effect: Joins}, Joining: lostStore, Voting: lostStore, Leading: lostStore,
-		Down: lostStore, Only: lostStore, Removed: {Effect: Joins}, External: taken,
+		Down: lostStore, Only: held, Removed: {Effect: Joins}, External: takenOutside,
 	},
 	JoinElsewhere: {
-		Absent: {Effect: Joins}, Added: busy, Joining: taken, Voting: taken, Leading: taken, Down: taken, Only: taken,
-		Removed: {Effect: Joins}, External: taken,
+		Absent: {Effect: Joins}, Added: busy, Joining: taken, Voting: taken, Leading: taken, Down: taken, Only: held,
+		Removed: {Effect: Joins}, External: takenOutside,
 	},
 	JoinRenamed: {
 		Absent: {Effect: Joins}, Added: {Effect: Joins}, Joining: occupied, Voting: occupied, Leading: occupied,
-		Down: occupied, Only: occupied, Removed: {Effect: Joins}, External: {Effect: Joins},
+		Down: occupied, Only: held, Removed: {Effect: Joins}, External: {Effect: Joins},
 	},
 	Start: {
 		Absent: {Effect: Founds}, Added: {Effect: GoesOn}, Joining: {Effect: GoesOn}, Voting: {Effect: GoesOn},
@@ -161,7 +171,7 @@ var Table = map[Command]map[State]Rule{
 	},
 	BecomeAgent: {
 		Absent: {Effect: Agent}, Added: serves, Joining: serves, Voting: serves, Leading: serves, Down: serves,
-		Only: serves, Removed: {Effect: Agent}, External: serves,
+		Only: serves, Removed: {Effect: Agent}, External: servesOutside,
 	},
 }
 

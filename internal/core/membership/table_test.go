@@ -40,6 +40,23 @@ func TestEveryCellHasItsRule(t *testing.T) {
 	}
 }
 
+// TestNextStepsAreNotRefused: a refusal names no removal of a server that the table refuses in the same state.
+func TestNextStepsAreNotRefused(t *testing.T) {
+	for _, command := range membership.Commands {
+		for _, state := range membership.States {
+			_, refused := membership.Decide(command, state, membership.Subject{Server: "b", Holder: membership.Server{Name: "b"}})
+			if refused == nil || !strings.Contains(refused.Next, "tend servers remove b") {
+				continue
+			}
+			_, in := membership.Decide(membership.Remove, state, membership.Subject{Server: "b"})
+			if in != nil && !strings.Contains(refused.Next, "join one first if it is the only one") &&
+				!strings.Contains(refused.Next, "If there is no other server: ") {
+				t.Errorf("%s of a server that is %s: %s; but: %s", command, state, refused.Next, in.Why)
+			}
+		}
+	}
+}
+
 // TestAServerThatMayBeLostHasNoVote: no command gives a vote to a server without its store, and the one that votes last
 // stays.
 func TestAServerThatMayBeLostHasNoVote(t *testing.T) {

@@ -28,8 +28,12 @@ func checkRoot(root string) error {
 	if !known {
 		return fmt.Errorf("%s has the store of a cluster: it is a server's, which runs the agent of this machine too: give another --root", root)
 	}
-	if _, refused := membership.Decide(membership.BecomeAgent, settings.State,
-		membership.Subject{Server: settings.Name, Root: root}); refused != nil {
+	state := settings.State
+	if settings.Cluster != "" {
+		state = membership.External
+	}
+	about := membership.Subject{Server: settings.Name, Root: root}
+	if _, refused := membership.Decide(membership.BecomeAgent, state, about); refused != nil {
 		return refused
 	}
 	return nil

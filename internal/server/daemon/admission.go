@@ -131,15 +131,15 @@ func mayJoin(servers []membership.Server, who join.Server) error {
 // that run, and those that one of the nodes belongs to, which may be off.
 func (d *daemon) serverList(nodes ...membership.Node) (out []membership.Server) {
 	if d.etcd == nil {
-		out = append(out, membership.Server{Name: d.Name, Voting: true})
+		out = append(out, membership.Server{Name: d.Name, External: true})
 		for name, presence := range d.presences() {
 			if name != d.Name {
-				out = append(out, membership.Server{Name: name, Address: presence.Address, Voting: true})
+				out = append(out, membership.Server{Name: name, Address: presence.Address, External: true})
 			}
 		}
 		for _, node := range nodes {
 			if node.Server != "" {
-				out = append(out, membership.Server{Name: node.Server, Voting: true})
+				out = append(out, membership.Server{Name: node.Server, External: true})
 			}
 		}
 		return out
