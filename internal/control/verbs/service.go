@@ -159,8 +159,7 @@ func decideThrough[D decision](
 		case err == nil:
 			return decided, revision, nil
 		case errors.Is(err, store.ErrTooLarge):
-			return none, 0, &Error{Reason: TooLarge, Detail: "nothing was stored: " + err.Error(),
-				Next: "apply in smaller parts"}
+			return none, 0, tooLarge(err)
 		case errors.Is(err, store.ErrUnknownOutcome):
 			return none, 0, &UnknownOutcomeError{Site: decided.transaction().Site(), Err: err}
 		case !errors.Is(err, store.ErrConflict):
@@ -171,15 +170,25 @@ func decideThrough[D decision](
 		Next: "try again"}
 }
 
-// consider decides from a fresh snapshot and stores nothing. A dry run waits for no verb, and no verb waits for it.
-func consider[D any](
+func tooLarge(err error) error {
+	return &Error{Reason: TooLarge, Detail: "nothing was stored: " + err.Error(), Next: "apply in smaller parts"}
+}
+
+// consider decides from a fresh snapshot and stores nothing. A dry run waits for no verb, and no verb waits for it. It
+// refuses what the store would refuse.
+func consider[D decision](
 	ctx context.Context, s *Service, prepare func(records.Snapshot) (D, error),
 ) (decided D, revision int64, err error) {
 	snap, err := s.opts.Reader.Fresh(ctx)
 	if err != nil {
 		return decided, 0, err
 	}
-	decided, err = prepare(snap)
+	if decided, err = prepare(snap); err != nil {
+		return decided, 0, err
+	}
+	if err = decided.transaction().Err(); errors.Is(err, store.ErrTooLarge) {
+		err = tooLarge(err)
+	}
 	return decided, snap.Revision(), err
 }
 

@@ -239,6 +239,27 @@ func TestARemovedSyncTakesItsFieldsBack(t *testing.T) {
 	}
 }
 
+// TestASyncThatDeclaresItself: it can be deleted, with what it created and without.
+func TestASyncThatDeclaresItself(t *testing.T) {
+	for _, prune := range []bool{false, true} {
+		w := newWorld(t)
+		own := deployment("bank", "own", `{"image":"a"}`)
+		if _, err := w.apply(w.asSync(trustedSync), syncObject(trustedSync), own); err != nil {
+			t.Fatal(err)
+		}
+		for _, dry := range []bool{true, false} {
+			result, err := w.service.DeleteWith(t.Context(), TargetOf(syncObject("").Ref()),
+				DeleteOptions{Prune: prune, DryRun: dry})
+			if err != nil || prune != (len(result.Pruned) == 1) {
+				t.Errorf("prune %v, dry run %v: %+v, %v", prune, dry, result, err)
+			}
+		}
+		if w.object(syncObject("").Ref()) != nil {
+			t.Errorf("prune %v: the sync is there", prune)
+		}
+	}
+}
+
 // TestADiffShowsWhatOthersSet: what a user's manifest leaves out and stays all the same.
 func TestADiffShowsWhatOthersSet(t *testing.T) {
 	w := newWorld(t)

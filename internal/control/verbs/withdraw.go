@@ -108,10 +108,11 @@ func (s FieldManager) keeps(object api.Object) bool {
 func (s *Service) endSync(snap records.Snapshot, d *deleteDecision, opts DeleteOptions) error {
 	by, now := FieldManager{Manager: api.SyncManager(d.result.Object.Name), Actor: opts.Actor}, s.opts.Now()
 	var changed []placed
-	named := map[api.Ref]bool{}
+	named := map[api.Ref]bool{d.result.Object: true} // a sync may declare itself, and is deleted already
 	if opts.Prune {
-		gone, spared, err := s.spare(snap, prunable(snap, nil, api.SyncSet(*snap.Object(d.result.Object).Value)), by,
-			now)
+		set := slices.DeleteFunc(prunable(snap, nil, api.SyncSet(*snap.Object(d.result.Object).Value)),
+			func(object records.Read[api.Object]) bool { return named[object.Value.Ref()] })
+		gone, spared, err := s.spare(snap, set, by, now)
 		if err != nil {
 			return err
 		}
@@ -130,6 +131,9 @@ func (s *Service) endSync(snap records.Snapshot, d *deleteDecision, opts DeleteO
 		changed = slices.Concat(spared, taken)
 	} else {
 		for object := range by.mentioned(snap) {
+			if named[object.Value.Ref()] {
+				continue
+			}
 			p, err := by.release(object, now)
 			if err != nil {
 				return err

@@ -133,7 +133,7 @@ func (p *planner) provisioning() {
 		p.move(api.LabRunning, api.ReasonRunning, "")
 	case p.StoppedBy != "":
 		p.move(api.LabFailed, api.ReasonStopped, "stopped by "+p.StoppedBy+" before it ran")
-	case t != nil && p.unknown(t.CreatedAt), t == nil && p.unknown(p.out.RetryAt):
+	case t != nil && p.unknown(t.CreatedAt), t == nil && !p.Redeclared && p.unknown(p.out.RetryAt):
 		p.move(api.LabFailed, api.ReasonRestored, "restored from a backup: it may have run since")
 	case t != nil && t.wanted() && t.Terminal() && t.Status.Reason == api.ReasonNodeDown:
 		p.move(api.LabFailed, api.ReasonNodeDown, "its node is off, and it may have run there")

@@ -55,3 +55,15 @@ func TestARemovedContainerMayHaveRun(t *testing.T) {
 		})
 	}
 }
+
+// TestACorrectedLabOfABackup: a lab that is declared again after a restore waits for what it depends on, though no
+// container of it is on record.
+func TestACorrectedLabOfABackup(t *testing.T) {
+	for redeclared, want := range map[bool]api.LabPhase{true: api.LabProvisioning, false: api.LabFailed} {
+		desired := Desired{Start: epoch, Duration: time.Hour, Release: "v2", Held: "prod/db", Over: epoch.Add(time.Minute),
+			Redeclared: redeclared}
+		if plan := Decide(desired, Observed{Phase: api.LabProvisioning, Tried: "v2"}, epoch.Add(time.Hour)); plan.Phase != want {
+			t.Errorf("declared again %v: %s (%s)", redeclared, plan.Phase, plan.Message)
+		}
+	}
+}

@@ -21,7 +21,7 @@ func act(at control.Observation, o observed, a assessment) control.Step {
 	}
 	want, due := o.wantedImage()
 	o.early.Settle(w.txn, want, due)
-	if due {
+	if due && !a.plan.Phase.Ended() {
 		w.txn.If(records.ImageKey(o.ref), o.request.Modified).Put(records.ImageKey(o.ref), want)
 		next.Actions = append(next.Actions, at.Planned("resolve", "resolve image "+want.Image))
 	}

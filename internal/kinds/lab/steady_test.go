@@ -88,6 +88,24 @@ func TestACorrectedLabIsTriedAtOnce(t *testing.T) {
 	})
 }
 
+// TestALabIsChangedAndStopped: one step sees both.
+func TestALabIsChangedAndStopped(t *testing.T) {
+	inHarness(t, func(l *harness) {
+		l.Node.Set(func(n *controltest.Node) { n.Rejects = 100 })
+		l.Put(labOf(0, time.Hour), linux)
+		l.Pass(40 * time.Second)
+		l.Stop()
+		corrected := labOf(0, time.Hour)
+		corrected.Image = "lab:2"
+		l.Put(corrected, linux)
+		l.order(linux, 0, "ada")
+		l.Serve()
+		l.Pass(time.Minute)
+		l.phase(linux, api.LabFailed, api.ReasonStopped)
+		l.nothingLeft(linux)
+	})
+}
+
 // TestAnImageThatIsTriedAgain: while a node pulls again what it could not get, the last failure counts.
 func TestAnImageThatIsTriedAgain(t *testing.T) {
 	inHarness(t, func(l *harness) {

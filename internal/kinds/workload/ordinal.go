@@ -120,7 +120,8 @@ func (s *writes) forgetVolumes(task owner.Task) {
 		ordinal, _ := strconv.Atoi(slot)
 		for _, claim := range spec.Claims {
 			key := records.HomeKey(api.ClaimVolume(s.o.ref, claim.Name, ordinal))
-			if home, _ := s.at.Get(key); home.Value == gone.Node {
+			home, _ := s.at.Get(key)
+			if home.Value == gone.Node && !s.txn.Writes(key) { // all tasks of a node name what is left there
 				s.txn.If(key, home.Modified).Delete(key)
 			}
 		}

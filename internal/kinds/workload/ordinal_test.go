@@ -221,3 +221,31 @@ func TestADeletionWipesWhatOrdinalsLeft(t *testing.T) {
 		}
 	}
 }
+
+// TestTwoPodsOfANodeEndTogether: each is to wipe what other ordinals left on the node, and both are forgotten at once.
+func TestTwoPodsOfANodeEndTogether(t *testing.T) {
+	l := newSet(t, 3)
+	l.applySet(2, "web:1")
+	l.settle()
+	node := l.ordinals()["0"].Node
+	l.write(func(txn *records.Txn) {
+		txn.Put(records.HomeKey("tend-prod-data-data-2"), node).Put(records.HomeKey("tend-prod-data-data-3"), node)
+	})
+	l.put(stamped(*l.snapshot().Object(data).Value, api.StampWipe, "true"))
+	l.remove()
+	l.looks()
+	l.runAgent() // it has stopped both
+	l.looks()
+	l.write(func(txn *records.Txn) { // and removed them
+		for _, task := range l.snapshot().TasksOf(data) {
+			if task.Value.WipeSlots != "2,3" || task.Value.Node != node {
+				t.Errorf("%+v", task.Value)
+			}
+			txn.Delete(records.TaskStatusKey(task.Value.ID))
+		}
+	})
+	l.settle()
+	if homes := l.snapshot().Homes(); l.snapshot().Object(data).Exists() || len(homes) > 0 {
+		t.Errorf("after the deletion: volumes known %v", homes)
+	}
+}

@@ -110,6 +110,7 @@ func (o observed) sweep(work runWork, goes func(api.Task) bool) runWork {
 		case task.Desired == api.DesiredRunning && unheard:
 			work = work.halt(t.Desired, "its release is no longer kept")
 		case task.Desired == api.DesiredShutdown && unheard:
+		case work.why[task.ID] != "": // it is stopped in this step already
 		case task.Desired != api.DesiredRemoved:
 			work.remove = append(work.remove, t.Desired)
 		case t.Status == nil:

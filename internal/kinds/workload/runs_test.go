@@ -78,6 +78,37 @@ func TestFailedReleaseIsRemembered(t *testing.T) {
 	l.ranOnce("v1-pre v1-command v2-pre")
 }
 
+// TestACommandOfAnOldReleaseIsLost: its node is lost in the step in which its release stops being kept.
+func TestACommandOfAnOldReleaseIsLost(t *testing.T) {
+	l := newHarness(t)
+	l.join("n2")
+	one := 1
+	spec := released(1, "web:1")
+	spec.KeepReleases = &one
+	l.apply(spec)
+	l.settle()
+	for _, image := range []string{"web:2", "web:3"} {
+		l.does["v2-pre"] = hangs
+		spec.Image = image
+		l.apply(spec)
+		for range 5 {
+			l.looks()
+			l.place()
+			l.runAgent()
+		}
+	}
+	lost := slices.IndexFunc(l.live(), func(task api.Task) bool { return task.Slot == "v2-pre" })
+	if lost < 0 {
+		t.Fatalf("the command doesn't run: %v", l.ran)
+	}
+	l.silence(l.live()[lost].Node)
+	l.now = l.now.Add(time.Minute)
+	l.settle()
+	if !slices.Contains(l.ran, "v3-command") {
+		t.Errorf("the commands that ran are %v", l.ran)
+	}
+}
+
 // TestARunAskedForByHand: it runs the command of the release in force, beside the slots, which it doesn't touch, one at
 // a time.
 func TestARunAskedForByHand(t *testing.T) {

@@ -132,13 +132,17 @@ func (t *Txn) RaiseTask(read Read[api.Task], desired api.DesiredState, reason st
 	return t.If(TaskKey(task.ID), read.Modified).Put(TaskKey(task.ID), task)
 }
 
+// Writes reports whether the transaction writes or deletes a key.
+func (t *Txn) Writes(key string) bool {
+	return slices.ContainsFunc(t.txn.Do, func(op store.Op) bool { return op.Key == key })
+}
+
 // Guards reports whether the transaction compares key and also writes it, so that of two transactions decided from the
 // same state only one can ever be applied, however late. A transaction that only deletes needs only the comparison.
 func (t *Txn) Guards(key string) bool {
 	compares := slices.ContainsFunc(t.txn.If, func(c store.Condition) bool { return c.Key == key })
-	writes := slices.ContainsFunc(t.txn.Do, func(op store.Op) bool { return op.Key == key })
 	deletes := !slices.ContainsFunc(t.txn.Do, func(op store.Op) bool { return !op.Delete })
-	return compares && (writes || deletes)
+	return compares && (deletes || t.Writes(key))
 }
 
 // Site returns the place in the code that commits, as NewTxn got it.
@@ -147,8 +151,13 @@ func (t *Txn) Site() string { return t.txn.Site }
 // Empty reports whether nothing would be written.
 func (t *Txn) Empty() bool { return len(t.txn.Do) == 0 }
 
-// Err returns the reason why the transaction can't be committed, or nil.
-func (t *Txn) Err() error { return t.err }
+// Err returns the reason why no store takes the transaction, such as a key that is written twice, or nil.
+func (t *Txn) Err() error {
+	if t.err != nil || t.Empty() {
+		return t.err
+	}
+	return t.txn.Validate()
+}
 
 // Len returns the number of operations.
 func (t *Txn) Len() int { return len(t.txn.Do) }

@@ -1,0 +1,5 @@
+//go:build long
+
+package lab
+
+const pendingLabs = 10_000
