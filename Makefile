@@ -117,7 +117,7 @@ test-shared: ## run the tests that share the Docker engine, hosts and disks of t
 
 .PHONY: test-hosts
 test-hosts: ## run the tests whose hosts and engines are their own, in network namespaces
-	@$(call gotestsum,test-hosts,$(HOSTS_PACKAGES),$(SECOND_TRY),-p 1 -count=1 $(WAITING) -tags integration)
+	@$(call gotestsum,test-hosts,$(HOSTS_PACKAGES),$(SECOND_TRY),-p 2 -count=1 $(WAITING) -tags integration)
 
 # Stories that need much time, and the later parts of others.
 LONG_PACKAGES := $$(git ls-files -z '*_test.go' | xargs -0 grep -lE '^//go:build .*\blong\b' | xargs -n 1 dirname | sort -u | sed 's|^|./|' | xargs)

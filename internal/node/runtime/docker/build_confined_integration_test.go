@@ -142,7 +142,7 @@ func TestAConfinedBuildQuotesNoAnswer(t *testing.T) {
 				spec.Confined, spec.Bases = true, []string{s.reference}
 				_, err := b.build(t.Context(), spec)
 				said := strings.Join(b.said, "\n")
-				for _, word := range []string{"SECRET", "418", "teapot", "/admin"} {
+				for _, word := range []string{"SECRET", " 418", "teapot", "/admin"} {
 					if err == nil || strings.Contains(err.Error()+said, word) {
 						t.Errorf("%q: %s is quoted: %v\n%s", text, word, err, said)
 					}
@@ -199,7 +199,7 @@ func TestABaseImageLeadsToNoQuote(t *testing.T) {
 				spec.Confined, spec.Bases = true, []string{s.reference}
 				_, err := b.build(t.Context(), spec)
 				t.Logf("%s: %v", instruction, err)
-				for _, word := range []string{"SECRET", "418", "teapot"} {
+				for _, word := range []string{"SECRET", " 418", "teapot"} {
 					if err == nil || strings.Contains(err.Error()+strings.Join(b.said, "\n"), word) {
 						t.Errorf("%s: %s is quoted: %v\n%s", instruction, word, err, strings.Join(b.said, "\n"))
 					}

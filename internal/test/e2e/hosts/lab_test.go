@@ -103,9 +103,17 @@ func newLabOn(t testing.TB, count int, disks map[string]string) *lab {
 	return l
 }
 
-// newBareLab makes hosts without engines.
+// benches has the places of labs: stories wait more than they compute, so two of them go on side by side.
+var benches = make(chan struct{}, 2)
+
+// newBareLab makes hosts without engines. A test goes on beside others from here.
 func newBareLab(t testing.TB, count int, disks map[string]string) *lab {
 	t.Helper()
+	if test, ok := t.(*testing.T); ok {
+		test.Parallel()
+	}
+	benches <- struct{}{}
+	t.Cleanup(func() { <-benches })
 	folder, err := os.MkdirTemp("", "tend") // short: sockets lie in it
 	if err != nil {
 		t.Fatal(err)
