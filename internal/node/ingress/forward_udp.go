@@ -24,6 +24,9 @@ const (
 	udpLeft = time.Second
 )
 
+// receivePause is the pause after a failed receive.
+const receivePause = 200 * time.Millisecond
+
 // maxQueued bounds the datagrams of a client that wait for its pod; further ones are lost, as on any link that is full.
 const maxQueued = 64
 
@@ -77,7 +80,7 @@ func (u *udpPort) receive(ctx context.Context, socket packets) {
 		default:
 			u.opts.Logger.Warn("a datagram could not be received; retrying", "address", u.at.String(), "error", err)
 			select {
-			case <-time.After(acceptPause):
+			case <-time.After(receivePause):
 			case <-ctx.Done():
 			}
 		}
