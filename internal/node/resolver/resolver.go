@@ -150,16 +150,19 @@ func (r *Resolver) serve(w dns.ResponseWriter, query *dns.Msg) {
 	name := strings.ToLower(question.Name)
 	zoned, ours := candidate(name)
 	var found node.Names
+	var err error // it isn't known whether the name is a workload's
 	if ours {
-		found = r.names.of(context.Background(), name)
+		found, err = r.names.of(context.Background(), name)
 	}
 	switch {
 	case found.Known:
 		r.reply(w, query, dns.RcodeSuccess, records(question, found.Addresses))
+	case zoned && err != nil:
+		r.reply(w, query, dns.RcodeServerFailure, nil)
 	case zoned:
 		r.reply(w, query, dns.RcodeNameError, nil)
 	default:
-		r.forward(w, query)
+		r.forward(w, query, err != nil)
 	}
 }
 
@@ -205,8 +208,9 @@ func (r *Resolver) write(w dns.ResponseWriter, query, message *dns.Msg) {
 // forwardTime bounds a query to one of the machine's own name servers.
 const forwardTime = 2 * time.Second
 
-// forward asks the machine's own name servers, one after another.
-func (r *Resolver) forward(w dns.ResponseWriter, query *dns.Msg) {
+// forward asks the machine's own name servers, one after another. If the name may be a workload's, they can't say that
+// it doesn't exist.
+func (r *Resolver) forward(w dns.ResponseWriter, query *dns.Msg, unsure bool) {
 	config, err := dns.ClientConfigFromFile(r.Config)
 	if err != nil {
 		r.Logger.Debug("the machine's name servers are not known", "file", r.Config, "error", err)
@@ -220,6 +224,9 @@ func (r *Resolver) forward(w dns.ResponseWriter, query *dns.Msg) {
 			continue
 		}
 		answer, _, err := client.Exchange(query, net.JoinHostPort(server, r.Upstream))
+		if err == nil && unsure && answer.Rcode == dns.RcodeNameError {
+			break
+		}
 		if err == nil {
 			r.write(w, query, answer)
 			return
