@@ -109,3 +109,26 @@ func TestNoRequestTriesANodeThatIsAway(t *testing.T) {
 		}
 	})
 }
+
+// TestADrainWaitsForARequestOfTheOldTable: a request chooses a pod by the old table, while the new one without the pod
+// is made. Draining the pod waits for it.
+func TestADrainWaitsForARequestOfTheOldTable(t *testing.T) {
+	var all pods
+	chosen, _ := all.update([]Route{{Pods: []Pod{{Name: "p"}}}})
+	_, left := all.update(nil)
+	p := chosen[Pod{Name: "p"}]
+	if !p.acquire() {
+		t.Fatal("the old table is in force")
+	}
+	for _, gone := range left {
+		gone.markRemoved()
+	}
+	all.update(nil)
+	if known := all.named("p"); len(known) != 1 || known[0] != p {
+		t.Errorf("a drain would wait for %v", known)
+	}
+	p.release()
+	if all.update(nil); len(all.named("p")) > 0 {
+		t.Error("it is known for ever")
+	}
+}

@@ -24,6 +24,9 @@ const (
 	udpLeft = time.Second
 )
 
+// receivePause is the pause after a failed receive.
+const receivePause = 200 * time.Millisecond
+
 // maxQueued bounds the datagrams of a client that wait for its pod; further ones are lost, as on any link that is full.
 const maxQueued = 64
 
@@ -77,7 +80,7 @@ func (u *udpPort) receive(ctx context.Context, socket packets) {
 		default:
 			u.opts.Logger.Warn("a datagram could not be received; retrying", "address", u.at.String(), "error", err)
 			select {
-			case <-time.After(acceptPause):
+			case <-time.After(receivePause):
 			case <-ctx.Done():
 			}
 		}
@@ -96,7 +99,8 @@ func (u *udpPort) take(ctx context.Context, socket packets, from flow, datagram 
 			u.warnLocked(network)
 			return
 		}
-		known = &session{port: u, socket: socket, flow: from, network: network, queue: make(chan []byte, maxQueued)}
+		known = &session{port: u, socket: socket, flow: from, network: network, queue: make(chan []byte, maxQueued),
+			began: time.Now()}
 		u.sessions[from] = known
 		u.held[network]++
 		u.running.Go(func() { known.run(ctx) })
@@ -124,7 +128,8 @@ type session struct {
 	network netip.Prefix
 	queue   chan []byte
 	gone    bool // guarded by the port's mu: the next datagram of the client begins another session
-	used    atomic.Int64
+	began   time.Time
+	used    atomic.Int64 // the time of the last datagram after began: it doesn't follow a clock that is set
 }
 
 // run passes datagrams on until the client is silent, the pod has left the table, or doesn't answer.
@@ -199,7 +204,7 @@ func (s *session) pass(ctx context.Context, led *led, to net.Conn) error {
 		case <-routing.over:
 			routing = led.proxy.routing.Load()
 		case <-timer.C:
-			left := lasts - time.Since(time.Unix(0, s.used.Load()))
+			left := lasts - (time.Since(s.began) - time.Duration(s.used.Load()))
 			switch {
 			case left > 0:
 				timer.Reset(left)
@@ -214,7 +219,7 @@ func (s *session) pass(ctx context.Context, led *led, to net.Conn) error {
 	}
 }
 
-func (s *session) touch() { s.used.Store(time.Now().UnixNano()) }
+func (s *session) touch() { s.used.Store(int64(time.Since(s.began))) }
 
 // leave ends the session: the client's next datagram begins another one.
 func (s *session) leave() {

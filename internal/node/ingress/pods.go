@@ -141,7 +141,7 @@ func (p *pod) drained(ctx context.Context) error {
 	}
 }
 
-// pods are all pods that are in the table or still have a request in flight, by name and address.
+// pods are all pods that are in the table or may still have a request in flight, by name and address.
 type pods struct {
 	answer time.Duration // how long a pod may take to begin its answer
 	// relayed connects to a pod of another node.
@@ -193,8 +193,9 @@ func (p *pods) reach(to Pod) func(context.Context) error {
 	}
 }
 
-// update adds the pods of a new table and forgets dropped pods that have no requests. The caller calls markRemoved on
-// those in left once the table is in force: a request that chose one of them then finds another pod in the new table.
+// update adds the pods of a new table and forgets dropped pods that get no more requests. The caller calls markRemoved
+// on those in left once the table is in force: a request that chose one of them then finds another pod in the new
+// table. Until then the old table leads to them, and a drain waits for such requests.
 func (p *pods) update(routes []Route) (wanted map[Pod]*pod, left []*pod) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -216,7 +217,7 @@ func (p *pods) update(routes []Route) (wanted map[Pod]*pod, left []*pod) {
 	for key, known := range p.known {
 		if next[key] == nil {
 			left = append(left, known)
-			if known.active.Load() > 0 {
+			if !known.removed.Load() || known.active.Load() > 0 {
 				next[key] = known
 			}
 		}

@@ -3,7 +3,6 @@ package ingress
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net"
 	"sync"
 	"time"
@@ -21,8 +20,6 @@ import (
 const (
 	maxPortConnections = 8 << 10
 	partOfFiles        = 8
-	// acceptPause is the pause after a failed accept.
-	acceptPause = 200 * time.Millisecond
 )
 
 // Ports are the listeners of routes with Listen, whose traffic goes to the pods unchanged. Create them with NewPorts;
@@ -195,18 +192,10 @@ func (t *tcpPort) shut() {
 func (p *Ports) accept(ctx context.Context, listener net.Listener, at api.Listen) {
 	for {
 		conn, err := listener.Accept()
-		switch {
-		case err == nil:
-			p.open.Go(func() { p.proxy.forward(ctx, at, conn.(relay.Half)) })
-		case errors.Is(err, net.ErrClosed):
-			return
-		default: // such as too many open files: retry
-			p.opts.Logger.Warn("a connection could not be accepted; retrying", "address", at.String(), "error", err)
-			select {
-			case <-time.After(acceptPause):
-			case <-ctx.Done():
-			}
+		if err != nil {
+			return // connlimit retries after any other error
 		}
+		p.open.Go(func() { p.proxy.forward(ctx, at, conn.(relay.Half)) })
 	}
 }
 

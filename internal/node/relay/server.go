@@ -15,7 +15,6 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/node/nodeapi/authority"
 	"tend.dev/tend/internal/platform/connlimit"
-	"tend.dev/tend/internal/platform/delay"
 	"tend.dev/tend/internal/platform/recovery"
 )
 
@@ -65,8 +64,6 @@ const (
 	mostLinks = 16 << 10
 	headTime  = 5 * time.Second
 	dialTime  = 1500 * time.Millisecond
-	// acceptPause follows a connection that could not be taken.
-	acceptPause = 200 * time.Millisecond
 )
 
 // New returns a Relay.
@@ -96,17 +93,12 @@ func (r *Relay) Run(ctx context.Context, listener net.Listener) error {
 	config := r.Own.Between(Protocol, func(authority.Machine) error { return nil })
 	for {
 		conn, err := listener.Accept()
-		switch {
-		case err == nil:
-		case ctx.Err() != nil:
+		if err != nil && ctx.Err() != nil {
 			<-finished
 			return nil
-		case errors.Is(err, net.ErrClosed):
+		}
+		if err != nil {
 			return err
-		default: // such as too many open files: it passes
-			r.Logger.Warn("a connection of another node could not be taken", "error", err)
-			_ = delay.For(ctx, acceptPause)
-			continue
 		}
 		running.Go(func() { r.serve(links, tls.Server(conn, config)) })
 	}

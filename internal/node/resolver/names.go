@@ -2,6 +2,7 @@ package resolver
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -12,7 +13,7 @@ import (
 
 // The times for which answers are kept.
 const (
-	// fresh is the time for which a name's addresses are cached.
+	// fresh is the time for which a name's addresses are cached, or that the control plane doesn't answer.
 	fresh = time.Second
 	// unknown is the time for which the absence of a name is cached.
 	unknown = 5 * time.Second
@@ -35,9 +36,20 @@ type names struct {
 type answer struct {
 	node.Names
 	at time.Time
+	// err is set if it has not answered, and its last answer had no addresses.
+	err error
 }
 
-// candidate reports whether a name may belong to a workload: two labels, or three with a zone.
+// life returns the time for which an answer counts.
+func (a answer) life() time.Duration {
+	if a.Known || a.err != nil {
+		return fresh
+	}
+	return unknown
+}
+
+// candidate reports whether a name may belong to a workload: two labels, or three with a zone. The control plane isn't
+// asked for names in a public domain, which containers use while it is away too.
 func candidate(name string) (zoned, ok bool) {
 	labels := strings.Split(strings.TrimSuffix(name, "."), ".")
 	for _, zone := range api.Zones {
@@ -45,29 +57,43 @@ func candidate(name string) (zoned, ok bool) {
 			return true, true
 		}
 	}
-	return false, len(labels) == 2
+	return false, len(labels) == 2 && !api.ZonedAlone(labels[1])
 }
 
-// of returns the addresses of a name. While the control plane doesn't answer, the last answer counts.
-func (n *names) of(ctx context.Context, name string) node.Names {
+// of returns the addresses of a name. While the control plane doesn't answer, the last addresses count; without any, of
+// returns an error: the name may exist.
+func (n *names) of(ctx context.Context, name string) (node.Names, error) {
 	n.mu.Lock()
-	last, known := n.kept[name]
+	last, kept := n.kept[name]
 	n.mu.Unlock()
-	age := n.now().Sub(last.at)
-	if known && (age < fresh || !last.Known && age < unknown) {
-		return last.Names
+	if kept && n.now().Sub(last.at) < last.life() {
+		return last.Names, last.err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	found, err := n.ask(ctx, name)
-	if err != nil {
-		found = last.Names
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if len(n.kept) >= most {
-		clear(n.kept)
+	if err != nil {
+		if found = n.kept[name].Names; found.Known {
+			err = nil
+		}
 	}
-	n.kept[name] = answer{found, n.now()}
-	return found
+	n.keep(name, answer{found, n.now(), err})
+	return found, err
+}
+
+// keep stores an answer. Names without addresses, of which anyone can ask many, make room for those with some. The
+// caller holds mu.
+func (n *names) keep(name string, next answer) {
+	if n.kept[name] = next; len(n.kept) <= most {
+		return
+	}
+	maps.DeleteFunc(n.kept, func(_ string, a answer) bool { return !a.Known })
+	for other := range n.kept {
+		if len(n.kept) <= most {
+			break
+		}
+		delete(n.kept, other)
+	}
 }

@@ -5,17 +5,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/miekg/dns"
 
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/platform/connlimit"
 	"tend.dev/tend/internal/platform/recovery"
 )
 
@@ -32,14 +35,19 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+// maxConnections bounds the connections for queries over TCP.
+const maxConnections = 1024
+
 // Resolver answers queries. Create it with New; Listen at an address, and Close.
 type Resolver struct {
 	Options
 	names *names
+	// at is where it listens; nil while it doesn't, or not with both servers.
+	at atomic.Pointer[netip.Addr]
 
-	mu      sync.Mutex
-	at      netip.Addr
+	mu      sync.Mutex // held while queries under way are awaited: answering one must not take it
 	servers []*dns.Server
+	sockets []io.Closer
 }
 
 // New returns a Resolver that doesn't listen yet.
@@ -56,11 +64,12 @@ func New(o Options) *Resolver {
 	return &Resolver{Options: o, names: &names{ask: o.Ask, now: o.Now, kept: map[string]answer{}}}
 }
 
-// Listen answers at an address from now on, over UDP and TCP. A second call for an address does nothing.
+// Listen answers at an address from now on, over UDP and TCP. A second call for an address does nothing, unless
+// answering has failed meanwhile.
 func (r *Resolver) Listen(at netip.Addr) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.at == at {
+	if open := r.at.Load(); open != nil && *open == at {
 		return nil
 	}
 	r.close()
@@ -77,26 +86,40 @@ func (r *Resolver) Listen(at netip.Addr) error {
 	handler := dns.HandlerFunc(func(w dns.ResponseWriter, query *dns.Msg) {
 		_ = recovery.Call(func() error { r.serve(w, query); return nil }) // the library's goroutines don't recover
 	})
+	streams = connlimit.New(streams, connlimit.Options{
+		Total: connlimit.Within(connlimit.Files(), 8, maxConnections), Name: "name queries", Logger: r.Logger,
+	})
 	r.servers = []*dns.Server{{PacketConn: packets, Handler: handler}, {Listener: streams, Handler: handler}}
+	r.sockets = []io.Closer{packets, streams}
+	r.at.Store(&at)
 	for _, server := range r.servers {
-		started := make(chan struct{})
-		server.NotifyStartedFunc = func() { close(started) }
-		recovery.Go(func() {
-			if err := server.ActivateAndServe(); err != nil {
-				r.Logger.Warn("name queries are no longer answered at this address", "address", address, "error", err)
-			}
-		})
-		<-started
+		if err := r.start(server, &at); err != nil {
+			r.close()
+			return fmt.Errorf("answer the name queries of containers: %w", err)
+		}
 	}
-	r.at = at
 	return nil
 }
 
-// listens returns the address where it listens.
-func (r *Resolver) listens() netip.Addr {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.at
+// start starts a server, and returns once it answers. If it fails later, the next Listen starts others.
+func (r *Resolver) start(server *dns.Server, at *netip.Addr) error {
+	started := make(chan error, 1)
+	server.NotifyStartedFunc = func() { started <- nil }
+	recovery.Go(func() {
+		var err error
+		defer func() { // also after a panic
+			r.at.CompareAndSwap(at, nil)
+			select {
+			case started <- err:
+			default:
+			}
+		}()
+		if err = server.ActivateAndServe(); err != nil {
+			r.Logger.Warn("name queries are no longer answered at this address; retrying", "address", at.String(),
+				"error", err)
+		}
+	})
+	return <-started
 }
 
 // Close ends it.
@@ -107,10 +130,14 @@ func (r *Resolver) Close() {
 }
 
 func (r *Resolver) close() {
+	r.at.Store(nil)
 	for _, server := range r.servers {
 		_ = server.Shutdown()
 	}
-	r.servers, r.at = nil, netip.Addr{}
+	for _, socket := range r.sockets {
+		_ = socket.Close() // also of a server that never started
+	}
+	r.servers, r.sockets = nil, nil
 }
 
 // serve answers one query.
@@ -123,16 +150,19 @@ func (r *Resolver) serve(w dns.ResponseWriter, query *dns.Msg) {
 	name := strings.ToLower(question.Name)
 	zoned, ours := candidate(name)
 	var found node.Names
+	var err error // it isn't known whether the name is a workload's
 	if ours {
-		found = r.names.of(context.Background(), name)
+		found, err = r.names.of(context.Background(), name)
 	}
 	switch {
 	case found.Known:
 		r.reply(w, query, dns.RcodeSuccess, records(question, found.Addresses))
+	case zoned && err != nil:
+		r.reply(w, query, dns.RcodeServerFailure, nil)
 	case zoned:
 		r.reply(w, query, dns.RcodeNameError, nil)
 	default:
-		r.forward(w, query)
+		r.forward(w, query, err != nil)
 	}
 }
 
@@ -178,20 +208,25 @@ func (r *Resolver) write(w dns.ResponseWriter, query, message *dns.Msg) {
 // forwardTime bounds a query to one of the machine's own name servers.
 const forwardTime = 2 * time.Second
 
-// forward asks the machine's own name servers, one after another.
-func (r *Resolver) forward(w dns.ResponseWriter, query *dns.Msg) {
+// forward asks the machine's own name servers, one after another. If the name may be a workload's, they can't say that
+// it doesn't exist.
+func (r *Resolver) forward(w dns.ResponseWriter, query *dns.Msg, unsure bool) {
 	config, err := dns.ClientConfigFromFile(r.Config)
 	if err != nil {
 		r.Logger.Debug("the machine's name servers are not known", "file", r.Config, "error", err)
 		r.reply(w, query, dns.RcodeServerFailure, nil)
 		return
 	}
+	own, _ := netip.ParseAddrPort(w.LocalAddr().String())
 	client := &dns.Client{Net: w.LocalAddr().Network(), Timeout: forwardTime, UDPSize: dns.MaxMsgSize - 1}
 	for _, server := range config.Servers {
-		if at, err := netip.ParseAddr(server); err != nil || at == r.listens() {
+		if at, err := netip.ParseAddr(server); err != nil || at == own.Addr() {
 			continue
 		}
 		answer, _, err := client.Exchange(query, net.JoinHostPort(server, r.Upstream))
+		if err == nil && unsure && answer.Rcode == dns.RcodeNameError {
+			break
+		}
 		if err == nil {
 			r.write(w, query, answer)
 			return

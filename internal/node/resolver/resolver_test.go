@@ -32,12 +32,16 @@ type world struct {
 	away  bool
 	asked int
 	now   time.Time
+	asks  func() // what happens meanwhile
 }
 
 func (w *world) ask(_ context.Context, name string) (node.Names, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.asked++
+	if w.asks != nil {
+		w.asks()
+	}
 	if w.away {
 		return node.Names{}, errors.New("away")
 	}
@@ -61,7 +65,7 @@ func (w *world) clock() time.Time {
 	return w.now
 }
 
-// upstream is a name server that knows every name; it returns its port.
+// upstream is a name server that knows every name but db.prod and absent.org; it returns its port.
 func upstream(t *testing.T) string {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -72,7 +76,11 @@ func upstream(t *testing.T) string {
 	server := &dns.Server{PacketConn: conn, NotifyStartedFunc: func() { close(started) },
 		Handler: dns.HandlerFunc(func(w dns.ResponseWriter, query *dns.Msg) {
 			answer := new(dns.Msg).SetReply(query)
-			answer.Answer = records(query.Question[0], []netip.Addr{netip.MustParseAddr("203.0.113.1")})
+			if name := query.Question[0].Name; name == "db.prod." || name == "absent.org." {
+				answer.Rcode = dns.RcodeNameError
+			} else {
+				answer.Answer = records(query.Question[0], []netip.Addr{netip.MustParseAddr("203.0.113.1")})
+			}
 			_ = w.WriteMsg(answer)
 		})}
 	var running sync.WaitGroup
@@ -108,6 +116,14 @@ func free(t *testing.T) int {
 
 func newResolver(t *testing.T, w *world, servers string) *Resolver {
 	t.Helper()
+	r := openResolver(t, w, servers)
+	t.Cleanup(r.Close)
+	return r
+}
+
+// openResolver returns a resolver that the test closes.
+func openResolver(t *testing.T, w *world, servers string) *Resolver {
+	t.Helper()
 	config := filepath.Join(t.TempDir(), "resolv.conf")
 	if err := os.WriteFile(config, []byte(servers), 0o644); err != nil {
 		t.Fatal(err)
@@ -116,7 +132,6 @@ func newResolver(t *testing.T, w *world, servers string) *Resolver {
 	if err := r.Listen(loopback); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(r.Close)
 	return r
 }
 
@@ -176,11 +191,10 @@ func TestForward(t *testing.T) {
 	port := upstream(t)
 	w := &world{now: time.Unix(0, 0), known: map[string][]string{"web.prod": {"10.80.0.2"}}}
 	r := newResolver(t, w, "nameserver 127.0.0.9\nnameserver 127.0.0.1\n")
-	r.mu.Lock()
 	r.Upstream = port
-	// its own address is another one: the name server of the test is at 127.0.0.1 too
-	r.at = netip.MustParseAddr("127.0.0.3")
-	r.mu.Unlock()
+	if err := r.Listen(netip.MustParseAddr("127.0.0.2")); err != nil { // the name server of the test is at 127.0.0.1
+		t.Fatal(err)
+	}
 	for name, want := range map[string]string{"example.org.": "203.0.113.1", "a.b.c.": "203.0.113.1",
 		"host.": "203.0.113.1", "web.prod.": "10.80.0.2"} {
 		if got := query(t, r, "udp", name, dns.TypeA); got != want {

@@ -6,6 +6,9 @@
 // way for the next one, or that is closed at once. An IPv6 client counts by its /64 network, since one host usually
 // gets one.
 //
+// An error of accept other than that the listener is closed is not returned, because most servers stop after one: it is
+// logged, and accept is retried.
+//
 // The package knows only connections. Their protocol, and which of them are idle, is the caller's concern:
 //
 //	server := &http.Server{Handler: handler, ConnState: connlimit.Note}

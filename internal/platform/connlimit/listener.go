@@ -2,6 +2,7 @@ package connlimit
 
 import (
 	"container/list"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -13,7 +14,10 @@ import (
 // retryTime is the interval at which a full listener calls Reclaim.
 const retryTime = time.Second
 
-// warnEvery is the interval between warnings that a listener is full, or that an address has its share.
+// acceptPause is the pause after a failed accept.
+const acceptPause = 200 * time.Millisecond
+
+// warnEvery is the interval between warnings about a listener.
 const warnEvery = time.Minute
 
 // Options bound a Listener. All fields but Total have a usable zero value.
@@ -67,7 +71,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		if err := l.takePlace(); err != nil {
 			return nil, err
 		}
-		accepted, err := l.Listener.Accept()
+		accepted, err := l.accept()
 		if err != nil {
 			<-l.places
 			return nil, err
@@ -86,6 +90,23 @@ func (l *Listener) Accept() (net.Conn, error) {
 		made := &conn{Conn: accepted, listener: l, client: client}
 		made.release = sync.OnceFunc(func() { l.leave(made); <-l.places })
 		return made, nil
+	}
+}
+
+// accept accepts a connection. Only a closed listener ends it: other errors pass, such as too many open files or a
+// network error of a connection that was never accepted, and a server would stop for most of them.
+func (l *Listener) accept() (net.Conn, error) {
+	for {
+		accepted, err := l.Listener.Accept()
+		if err == nil || errors.Is(err, net.ErrClosed) {
+			return accepted, err
+		}
+		l.warn("a connection could not be accepted; retrying", "error", err.Error())
+		select {
+		case <-time.After(acceptPause):
+		case <-l.closed:
+			return nil, net.ErrClosed
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -249,4 +250,71 @@ func TestWithin(t *testing.T) {
 			t.Errorf("%d files: %d connections, want %d", files, got, want)
 		}
 	}
+}
+
+// failing is a listener whose first accepts fail, all of them if there is no connection; then it waits to be closed.
+type failing struct {
+	net.Listener
+	fails  int
+	conn   net.Conn
+	closed chan struct{}
+}
+
+func (f *failing) Accept() (net.Conn, error) {
+	switch f.fails--; {
+	case f.fails >= 0 || f.conn == nil:
+		return nil, &net.OpError{Op: "accept", Err: syscall.ENOBUFS}
+	case f.fails == -1:
+		return f.conn, nil
+	}
+	<-f.closed
+	return nil, net.ErrClosed
+}
+
+func (f *failing) Addr() net.Addr { return &net.UnixAddr{} }
+
+func (f *failing) Close() error {
+	close(f.closed)
+	return nil
+}
+
+// TestAFailedAcceptEndsNoServer: net/http stops serving after most errors of Accept, and nothing starts it again.
+func TestAFailedAcceptEndsNoServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		defer theirs.Close()
+		listener := New(&failing{fails: 3, conn: ours, closed: make(chan struct{})}, Options{Total: 1})
+		conn, err := listener.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.Close()
+		ended := make(chan error)
+		go func() {
+			_, err := listener.Accept()
+			ended <- err
+		}()
+		synctest.Wait()
+		listener.Close()
+		if err := <-ended; !errors.Is(err, net.ErrClosed) {
+			t.Errorf("once it is closed: %v", err)
+		}
+	})
+}
+
+// TestClosingEndsThePauseAfterAFailedAccept: a listener that only fails ends too.
+func TestClosingEndsThePauseAfterAFailedAccept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		listener := New(&failing{closed: make(chan struct{})}, Options{Total: 1})
+		ended := make(chan error)
+		go func() {
+			_, err := listener.Accept()
+			ended <- err
+		}()
+		synctest.Wait()
+		listener.Close()
+		if err := <-ended; !errors.Is(err, net.ErrClosed) {
+			t.Error(err)
+		}
+	})
 }

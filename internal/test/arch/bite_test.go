@@ -221,6 +221,14 @@ func TestEveryCheckBites(t *testing.T) {
 				"internal/core/a/a.go": "// Package a decides; internal/b/b.go and internal/b carry out, see x.io/internal/c.\npackage a",
 				"internal/b/b.go":      "// Package b carries out what core/a and (core/c) decide.\npackage b",
 			}, "internal/b/b.go:1: the comment names core/c"},
+		"Wall clock": {"it is set by hours", wallDurations,
+			map[string]string{
+				"api/a.go":      "package api\nimport \"time\"\nvar a = time.Since(time.Unix(0, b))",
+				"api/b.go":      "package api\nimport \"time\"\nvar b, c = time.Since(began), now.Sub(time.Unix(0, modified))",
+				"api/a_test.go": "package api\nvar d = now.UnixNano() - before",
+			}, "api/a.go:3 measures by the wall clock"},
+		"Wall clock in numbers": {"so are they", wallDurations,
+			map[string]string{"api/a.go": "package api\nvar a = now.UnixNano() - before"}, "api/a.go:2 measures"},
 		"Listed ghost": {"the page is true", func(s []*source) []string { return metricFaults(s, "| `tend_a` | x |") }, nil,
 			"lists tend_a, which"},
 	}

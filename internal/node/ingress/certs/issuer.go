@@ -94,7 +94,7 @@ func (m *Manager) event(ctx context.Context, name string, data map[string]any) e
 func (m *Manager) renewed(ctx context.Context, host, path string) {
 	text, err := m.opts.Storage.Load(ctx, path)
 	if err != nil {
-		return // serving the certificate fails with the same error, which is reported there
+		return // the cache loads the same file next, and retries that
 	}
 	if first, _ := pem.Decode(text); first != nil {
 		if leaf, err := x509.ParseCertificate(first.Bytes); err == nil {

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"tend.dev/tend/internal/platform/confine"
+	"tend.dev/tend/internal/platform/recovery"
 )
 
 // Options configure a Manager. Storage is required.
@@ -192,12 +193,8 @@ func (m *Manager) manage(p Policy) {
 	if p.OnDemand {
 		return // the first handshake obtains it
 	}
-	// Events report the result: at once for a stored certificate, otherwise after each attempt in the background.
-	if err := m.issuer(p.group()).config.ManageAsync(m.begin(p.Host), []string{p.Host}); err != nil {
-		m.note(p.Host, State{Error: err.Error(), At: time.Now()})
-		return
-	}
-	m.cached(p.Host)
+	config, ctx := m.issuer(p.group()).config, m.begin(p.Host)
+	recovery.Go(func() { m.persist(ctx, config, p.Host) })
 }
 
 // own adopts a certificate provided by the user.
@@ -216,14 +213,16 @@ func (m *Manager) own(p Policy) {
 	m.note(p.Host, State{NotAfter: certificate.Leaf.NotAfter, At: time.Now()})
 }
 
-// cached records the state of a certificate that is served from now on. A wildcard's certificate doesn't count for a
-// host that needs its own.
-func (m *Manager) cached(name string) {
+// cached records the state of a certificate that is served from now on, and reports whether there is one. A wildcard's
+// certificate doesn't count for a host that needs its own.
+func (m *Manager) cached(name string) (found bool) {
 	for _, c := range m.cache.AllMatchingCertificates(name) {
 		if c.Leaf != nil && slices.Contains(c.Names, name) {
 			m.note(name, State{NotAfter: c.Leaf.NotAfter, At: time.Now()})
+			found = true
 		}
 	}
+	return found
 }
 
 // State returns the state of a host's certificate, and false if it isn't known yet.

@@ -119,12 +119,12 @@ func (c *Client) Alive(ctx context.Context, ttl time.Duration) error {
 }
 
 // instant is the time of the last activity. The zero value means never.
-type instant struct{ at atomic.Int64 }
+type instant struct{ at atomic.Pointer[time.Time] }
 
 // passed sets it to now, and reports true, unless it was less than a time ago.
 func (i *instant) passed(now time.Time, apart time.Duration) bool {
 	before := i.at.Load()
-	return now.UnixNano()-before >= int64(apart) && i.at.CompareAndSwap(before, now.UnixNano())
+	return (before == nil || now.Sub(*before) >= apart) && i.at.CompareAndSwap(before, &now)
 }
 
 // giveUp ends the stream as if the server had been silent.

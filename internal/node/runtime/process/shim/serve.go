@@ -4,6 +4,7 @@ package shim
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -41,13 +42,22 @@ func listenAt(dir string) (*listener, error) {
 	return d, nil
 }
 
+// acceptPause is the pause after a failed accept.
+const acceptPause = 200 * time.Millisecond
+
+// accept accepts connections until the listener is closed. Other errors pass, such as too many open files in the whole
+// system: without the socket nothing could stop the program any more.
 func (d *listener) accept() {
 	for {
 		conn, err := d.listener.Accept()
-		if err != nil {
+		switch {
+		case err == nil:
+			go d.serve(conn)
+		case errors.Is(err, net.ErrClosed):
 			return
+		default:
+			<-time.After(acceptPause)
 		}
-		go d.serve(conn)
 	}
 }
 
