@@ -51,8 +51,8 @@ func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byt
 
 func (s *Server) callbackServer(resolve func(token string) (grant, bool)) *http.Server {
 	return &http.Server{
-		Handler: s.callbacks(resolve), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: commandTime,
-		WriteTimeout: commandTime, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10, ConnState: connlimit.Note,
+		Handler: s.callbacks(resolve), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: s.callTime(),
+		WriteTimeout: s.callTime(), IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10, ConnState: connlimit.Note,
 		ErrorLog: slog.NewLogLogger(s.Logger.Handler(), slog.LevelDebug),
 	}
 }

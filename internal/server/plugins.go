@@ -16,11 +16,16 @@ import (
 	"tend.dev/tend/internal/core/access"
 )
 
-// How long a call of a plugin, and an installation with its hook, may take.
-const (
-	commandTime = 3 * time.Minute
-	installTime = 16 * time.Minute
-)
+// installTime is how long an installation with its hook may take.
+const installTime = 16 * time.Minute
+
+// callTime bounds a call of a plugin, and what it asks while it runs.
+func (s *Server) callTime() time.Duration {
+	if s.Plugins == nil || s.Plugins.Root == nil {
+		return time.Minute
+	}
+	return s.Plugins.Root.CallTime()
+}
 
 // takesTime extends a request's deadlines, also the one for reading: it would end the request's context while the
 // handler works, because the server reads from the connection to notice a client that disconnects.
@@ -176,7 +181,7 @@ func (s *Server) removePlugin(w http.ResponseWriter, r *http.Request) {
 
 // callPlugin runs a command for a caller that may do everything.
 func (s *Server) callPlugin(w http.ResponseWriter, r *http.Request) {
-	takesTime(w, commandTime)
+	takesTime(w, s.callTime())
 	s.command(w, r, grant{all: true, actor: actorOf(r.Context())})
 }
 

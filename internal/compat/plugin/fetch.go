@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"tend.dev/tend/internal/platform/confine"
 	"tend.dev/tend/internal/platform/subprocess"
 )
 
@@ -86,7 +87,7 @@ func download(ctx context.Context, from source, into string) error {
 	if err != nil {
 		return badSource(from.text, "correct the URL", "%s", err)
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := (&http.Client{CheckRedirect: confine.WithoutReferer}).Do(request)
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err // without the URL, since it may hold a token
 	}

@@ -44,6 +44,9 @@ type Root struct {
 	turns    *turns
 }
 
+// CallTime bounds a call from its request to its answer: it waits for its turn, runs, and is answered.
+func (r *Root) CallTime() time.Duration { return 2*r.opts.Timeout + time.Minute }
+
 // Open returns a Root, and finishes an installation that a crash interrupted. If only that fails, it returns the Root
 // with the error.
 func Open(opts Options) (*Root, error) {

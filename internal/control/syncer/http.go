@@ -46,7 +46,7 @@ func newClient() *http.Client {
 			case request.URL.Scheme != "https" && before[0].URL.Scheme == "https":
 				return errors.New("it redirects from https to " + request.URL.Scheme)
 			}
-			return nil
+			return confine.WithoutReferer(request, before)
 		},
 	}
 }

@@ -242,6 +242,10 @@ func TestRedirects(t *testing.T) {
 	if got := other.last().Header.Get("Authorization"); got != "" {
 		t.Errorf("another host got the login: %s", got)
 	}
+	w.want("with a token", api.SyncSpec{HTTP: s.URL + "/shop.hcl?private_token=t0ken", Trusted: true}, "web=web:1")
+	if got := fmt.Sprint(other.last().URL, other.last().Header); strings.Contains(got, "t0ken") {
+		t.Errorf("another host got the token: %s", got)
+	}
 	s.header = map[string]string{"Location": s.URL + "/shop.hcl"}
 	w.wantFault("in a circle", api.SyncSpec{HTTP: s.URL + "/shop.hcl"}, api.ReasonFetchFailed,
 		"redirects more than 5 times")

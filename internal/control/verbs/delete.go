@@ -124,6 +124,9 @@ func (d *deleteDecision) removeVolumes(
 	}
 	acting := map[string]bool{} // nodes with a task that is removed with its volumes
 	for _, task := range snap.TasksOf(object.Value.Ref()) {
+		if task.Value.Desired == api.DesiredRemoved && !task.Value.Wipe {
+			continue // its agent may be done with it, without its volumes
+		}
 		if n, ok := task.Value.Ordinal(); ok && task.Value.Node != "" && !isOff(snap, *task.Value) {
 			d.result.RemovedVolumes = append(d.result.RemovedVolumes, volumesOfTask(snap, *task.Value, spec, n)...)
 			acting[task.Value.Node] = true

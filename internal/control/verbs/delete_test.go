@@ -73,6 +73,8 @@ func TestDeleteWithVolumes(t *testing.T) {
 	w.fills("2", func(t *api.Task) { t.Node = "off" })
 	w.put(records.TaskStatusKey("task-2"),
 		api.TaskStatus{ID: "task-2", Node: "off", State: api.TaskFailed, Reason: api.ReasonNodeDown})
+	w.put(records.HomeKey("tend-prod-db-data-0"), node)
+	w.fills("0", func(t *api.Task) { t.Desired = api.DesiredRemoved }) // by a scale, without its volumes
 	got, err := w.service.DeleteWith(t.Context(), TargetOf(dbRef), DeleteOptions{Volumes: true})
 	if err != nil || !slices.Equal(got.RemovedVolumes, []string{"tend-prod-db-data-1", "tend-prod-db-data-7"}) ||
 		!slices.Equal(got.Volumes, []string{"tend-prod-db-data-0", "tend-prod-db-data-2", "tend-prod-db-data-10"}) {

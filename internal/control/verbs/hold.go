@@ -17,20 +17,18 @@ type Leases interface {
 	Revoke(ctx context.Context, id store.LeaseID) error
 }
 
-// The times of a hold. A plugin's call waits a minute for its turn and runs for another, so the lease ends later than
-// that, and only if no server was left to revoke it.
-const (
-	holdTime   = 3 * time.Minute
-	revokeTime = 5 * time.Second
-)
+// revokeTime bounds the end of a hold.
+const revokeTime = 5 * time.Second
 
 // Hold marks objects by their names, whatever their kind: a pod of theirs that is stopped or removed by hand stays so
-// until release is called. When Hold returns, the agent knows. If the server dies, the marks expire with their lease.
-func (s *Service) Hold(ctx context.Context, names []Bucket, record api.Hold) (release func(), err error) {
+// until release is called. When Hold returns, the agent knows. If the server dies, the marks expire after longest.
+func (s *Service) Hold(
+	ctx context.Context, names []Bucket, record api.Hold, longest time.Duration,
+) (release func(), err error) {
 	if s.opts.Leases == nil || len(names) == 0 {
 		return func() {}, nil
 	}
-	lease, err := s.opts.Leases.Grant(ctx, holdTime)
+	lease, err := s.opts.Leases.Grant(ctx, longest)
 	if err != nil {
 		return nil, fmt.Errorf("hold what the command works on: %w", err)
 	}
@@ -39,7 +37,7 @@ func (s *Service) Hold(ctx context.Context, names []Bucket, record api.Hold) (re
 		defer cancel()
 		if err := s.opts.Leases.Revoke(ctx, lease); err != nil {
 			s.opts.Logger.WarnContext(ctx, "a plugin's command has ended; its pods are healed again later", "backoff",
-				holdTime, "error", err)
+				longest, "error", err)
 		}
 	}
 	record.At = s.opts.Now()

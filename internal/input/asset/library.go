@@ -37,10 +37,12 @@ type Library struct {
 // NewLibrary returns a Library. It reads and writes nothing yet.
 func NewLibrary(o Options) *Library {
 	if o.HTTP == nil {
-		o.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+		o.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone(),
+			CheckRedirect: confine.WithoutReferer}
 	}
 	if o.Confined == nil {
-		o.Confined = &http.Client{Transport: confine.Transport(http.DefaultTransport.(*http.Transport))}
+		o.Confined = &http.Client{Transport: confine.Transport(http.DefaultTransport.(*http.Transport)),
+			CheckRedirect: confine.WithoutReferer}
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -111,7 +111,8 @@ func (c *syncs) step(o control.Observation) (control.Step, error) {
 	since := recorded(o, before)
 	switch a, ok := control.Answer[applied](o, callApply); {
 	case ok && a.begun.poll == poll:
-		memo.state.Applied, memo.state.AppliedPoll = &a.Applied, a.begun.state.Polls
+		result := a.Applied // a pointer into a would keep what it began from, and that of every apply before
+		memo.state.Applied, memo.state.AppliedPoll = &result, a.begun.state.Polls
 	case ok && a.uid == o.Object.Value.Metadata.UID: // the sync was changed or asked for a poll since the apply began
 		since = a.Applied.Into(since)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -99,6 +100,32 @@ func TestFailures(t *testing.T) {
 		h.want("back", "[49m0s poll /a 49m0s apply /a]")
 		if got := h.status("a"); got != "Applied r1" {
 			t.Errorf("status %s", got)
+		}
+	})
+}
+
+// TestApplyAfterApplyIsForgotten: a source that fails for days leaves the server with the last answer, not with all.
+func TestApplyAfterApplyIsForgotten(t *testing.T) {
+	var freed atomic.Int32
+	inHarness(t, func(h *harness) {
+		applied := 0
+		h.behave("/a", has("r1"), func(context.Context) source.Applied {
+			applied++
+			fault := source.NewFault(api.ReasonFieldOwned, "agree", "it is another's")
+			runtime.AddCleanup(fault, func(int) { freed.Add(1) }, 0)
+			return source.Applied{Revision: "r1", Fault: fault}
+		})
+		h.declare("a", "uid-a")
+		after(20*time.Minute + time.Second)
+		if applied < 20 {
+			t.Errorf("%d applies", applied)
+		}
+		for range 3 {
+			runtime.GC()
+			after(time.Millisecond)
+		}
+		if n := freed.Load(); n < 15 {
+			t.Errorf("of %d applies %d are forgotten", applied, n)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"os"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/compat/plugin"
@@ -16,7 +17,7 @@ type Verbs interface {
 	Delete(ctx context.Context, target verbs.Target, actor string) (api.DeleteResult, error)
 	Run(ctx context.Context, target verbs.Target, actor string) (api.RunResult, error)
 	SetConfig(ctx context.Context, bucket verbs.Bucket, change verbs.ConfigChange) (api.ConfigResult, error)
-	Hold(ctx context.Context, names []verbs.Bucket, record api.Hold) (release func(), err error)
+	Hold(ctx context.Context, names []verbs.Bucket, record api.Hold, longest time.Duration) (release func(), err error)
 	ConfigValues(ctx context.Context, bucket verbs.Bucket, by verbs.ConfigReader) (map[string]string, error)
 }
 

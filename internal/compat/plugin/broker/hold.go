@@ -15,7 +15,8 @@ const maxHeld = 16
 
 // hold keeps the pods of the objects that a command's arguments name from being healed while the command works on them.
 func (b *Broker) hold(ctx context.Context, p *plugin.Plugin, ask Command) (release func(), err error) {
-	return b.Verbs.Hold(ctx, objectsNamed(ask.Args), api.Hold{Plugin: p.Folder(), Command: ask.Name, By: ask.Actor})
+	record := api.Hold{Plugin: p.Folder(), Command: ask.Name, By: ask.Actor}
+	return b.Verbs.Hold(ctx, objectsNamed(ask.Args), record, b.Root.CallTime())
 }
 
 // objectsNamed returns the objects that arguments name as scope/name or scope/name.ordinal.
