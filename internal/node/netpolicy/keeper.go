@@ -142,8 +142,8 @@ func (k *Keeper) Pass(ctx context.Context, full bool) {
 	}
 }
 
-// enforce applies the state that counts, then stores it: a disk that refuses, or is slow, holds no rule back. It returns
-// what failed.
+// enforce applies the state that counts, then stores it: a disk that refuses, or is slow, holds no rule back. It
+// returns what failed.
 func (k *Keeper) enforce(ctx context.Context, full bool) string {
 	full = full || k.Fault() != "" // after a failure nothing is known to be right
 	is, synced := k.remembered, k.synced()
