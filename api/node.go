@@ -33,7 +33,8 @@ type NodeStatus struct {
 	CPUs        float64    `json:"cpus,omitempty"`
 	MemoryBytes int64      `json:"memoryBytes,omitempty"`
 	// Quarantined lists what the node leaves alone: containers that carry this cluster's labels but whose task the store
-	// doesn't know, and the paths of files below the root that aren't Tend's or can't be read.
+	// doesn't know, or that the engine can't inspect, and the paths of files below the root that aren't Tend's or can't be
+	// read.
 	Quarantined []string    `json:"quarantined,omitempty"`
 	Conditions  []Condition `json:"conditions,omitempty"`
 	StartedAt   time.Time   `json:"startedAt,omitzero"`

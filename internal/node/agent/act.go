@@ -135,13 +135,16 @@ func (a *Agent) remove(ctx context.Context, id string) error {
 	return nil
 }
 
-// stop blocks for up to the drain time and the grace period, so it runs outside of the workers.
+// stop blocks for up to the drain time and the grace period, so it runs outside of the workers. A pod that drains takes
+// no place of the stops: its requests may take an hour.
 func (a *Agent) stop(from context.Context, of api.Task, container string, action healing.Action, drain time.Duration) {
 	task := of.ID
-	a.stops.begin(from, container, func(ctx context.Context) error {
+	a.stops.beginUnlimited(from, container, func(ctx context.Context) error {
 		a.drain(ctx, of, drain)
-		a.containers.ending(container)
-		return a.runtime.Stop(ctx, container, action.Grace)
+		return a.stops.limited(ctx, func(ctx context.Context) error {
+			a.containers.ending(container)
+			return a.runtime.Stop(ctx, container, action.Grace)
+		})
 	}, func(err error) {
 		a.taskEnds.put(task, err)
 		a.containers.touch(container)

@@ -42,6 +42,10 @@ func TestServesWhatWasObservedAlone(t *testing.T) {
 			[]runtime.Container{with(func(c *runtime.Container) { c.State = runtime.StateExited })}, "", false},
 		"another container": {"made again under the same task",
 			[]runtime.Container{with(func(c *runtime.Container) { c.ID = "c2" })}, "", false},
+		"undescribed": {"the engine says that it runs there, and no more",
+			[]runtime.Container{observed, undescribedOf(observed)}, "", true},
+		"undescribed and moved": {"another pod may have the stored address", []runtime.Container{observed,
+			undescribedOf(with(func(c *runtime.Container) { c.Address = "172.18.0.3" }))}, "", false},
 		"its end was reported": {"its address is free from then on", []runtime.Container{observed}, runtime.EventDie, false},
 		"its removal was":      {"the same", []runtime.Container{observed}, runtime.EventDestroy, false},
 		"an oom was reported":  {"a process of it was killed, not it", []runtime.Container{observed}, runtime.EventOOM, true},
@@ -59,6 +63,42 @@ func TestServesWhatWasObservedAlone(t *testing.T) {
 				t.Errorf("%s: %v, want %v", tc.reason, got, tc.want)
 			}
 		})
+	}
+}
+
+// undescribedOf returns a container as the engine lists it, without what only an inspection says.
+func undescribedOf(c runtime.Container) runtime.Container {
+	return runtime.Container{ID: c.ID, Labels: c.Labels, State: c.State, Address: c.Address, Undescribed: true}
+}
+
+// TestNothingIsDecidedFromAListAlone: a container that the engine fails to inspect, and that is new or has changed, has
+// to be inspected first. One that is as it was needs nothing.
+func TestNothingIsDecidedFromAListAlone(t *testing.T) {
+	running := runtime.Container{ID: "c1", Labels: map[string]string{api.LabelTask: "t1"}, State: runtime.StateRunning,
+		StartedAt: time.Date(2026, 11, 22, 6, 0, 0, 0, time.UTC), RestartCount: 2}
+	ended := running
+	ended.State = runtime.StateExited
+	for name, tc := range map[string]struct {
+		listed   []runtime.Container
+		gap      bool
+		restarts int
+		stale    bool
+	}{
+		"new":           {[]runtime.Container{undescribedOf(running)}, false, 0, true},
+		"as it was":     {[]runtime.Container{running, undescribedOf(running)}, false, 2, false},
+		"after a gap":   {[]runtime.Container{running, undescribedOf(running)}, true, 2, true},
+		"ended":         {[]runtime.Container{running, undescribedOf(ended)}, false, 2, true},
+		"still ended":   {[]runtime.Container{running, undescribedOf(ended), undescribedOf(ended)}, false, 2, true},
+		"described now": {[]runtime.Container{undescribedOf(running), running}, false, 2, false},
+	} {
+		c := newContainers(nil, time.Now)
+		for _, found := range tc.listed {
+			c.compare([]runtime.Container{found}, c.mark(), tc.gap)
+		}
+		seen, inspect := c.known("t1")
+		if seen == nil || seen.container.RestartCount != tc.restarts || (inspect != "") != tc.stale {
+			t.Errorf("%s: %+v, to be inspected: %q", name, seen, inspect)
+		}
 	}
 }
 

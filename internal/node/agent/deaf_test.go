@@ -19,6 +19,9 @@ type deaf struct {
 	writers     func(context.Context) error
 	pulled      func(runtime.PullSpec)
 	looking     *atomic.Int64
+	// brief is set while each stream of events ends at once; streams counts them.
+	brief   *atomic.Bool
+	streams *atomic.Int64
 }
 
 // Resolve answers so long after it has looked as is set.
@@ -69,8 +72,13 @@ func (d *deaf) Events(ctx context.Context) (<-chan runtime.Event, error) {
 		return nil, err
 	}
 	out := make(chan runtime.Event)
+	d.streams.Add(1)
 	go func() {
 		defer close(out)
+		if d.brief.Load() {
+			<-time.After(time.Millisecond) // the bubble's clock
+			return
+		}
 		for event := range from {
 			if d.events.Load() {
 				continue

@@ -149,9 +149,12 @@ func (c *containers) compare(listed []runtime.Container, mark int64, gap bool) [
 
 func (c *containers) differsLocked(found runtime.Container, mark int64, gap bool) bool {
 	e := c.entries[found.ID]
+	if e != nil && found.Undescribed {
+		found = undescribed(e.container, found)
+	}
 	switch {
-	case e == nil:
-		c.addLocked(&entry{container: found, touched: c.clock, stale: c.clock > mark}) // it may be gone by now
+	case e == nil: // it may be gone by now
+		c.addLocked(&entry{container: found, touched: c.clock, stale: c.clock > mark || found.Undescribed})
 		return true
 	case gap:
 		if live(e.container) && !live(found) && e.cause == healing.CauseUnknown {
@@ -162,10 +165,17 @@ func (c *containers) differsLocked(found runtime.Container, mark int64, gap bool
 	}
 	if e.touched <= mark {
 		c.updateLocked(e, found)
-		e.stale = false
+		e.stale = found.Undescribed
 		e.container.OOMKilled = found.OOMKilled || e.oom
 	}
 	return true
+}
+
+// undescribed returns the known container with what the engine still says of it. If that differs, nothing is decided
+// about its task until it can be inspected; else it is as it was, and serves.
+func undescribed(known, found runtime.Container) runtime.Container {
+	known.State, known.Address, known.Undescribed = found.State, found.Address, true
+	return known
 }
 
 // sameIncarnation reports whether a listed container equals the known one, including its address.

@@ -51,6 +51,9 @@ type harness struct {
 
 	// deaf is set while events are lost on their way to the agent.
 	deaf atomic.Bool
+	// brief is set while each stream of events ends at once; streams counts them.
+	brief   atomic.Bool
+	streams atomic.Int64
 	// mute is set while the answers to creations are lost.
 	mute atomic.Bool
 	// outputDelay is the time that the engine takes to return a container's output.
@@ -111,7 +114,8 @@ func (l *harness) start() {
 	control, disconnect := l.connect(local.New(local.Options{Store: l.store, View: l.view, Keys: plain{},
 		ImageOf: l.imageOf}), logger)
 	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf, mute: &l.mute,
-		outputDelay: &l.outputDelay, writers: l.writers, pulled: l.pulled, looking: &l.looking}
+		outputDelay: &l.outputDelay, writers: l.writers, pulled: l.pulled, looking: &l.looking,
+		brief: &l.brief, streams: &l.streams}
 	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder,
 		Builder: l.builder, Ask: l.asker, Spool: l.spool, Room: l.room,
 		Listeners: func(context.Context) []ports.Listener { return l.listeners },

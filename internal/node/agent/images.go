@@ -31,6 +31,7 @@ func (a *Agent) reconcileImage(ctx context.Context, key reconciler.Key) (reconci
 	assigned := a.control.Image(owner)
 	if !assigned.Requested {
 		a.builds.drop(owner)
+		a.pulls.leave(imageListenerName(owner), "")
 		if assigned.Answered {
 			a.reports.forgetImage(owner)
 		}
@@ -40,6 +41,7 @@ func (a *Agent) reconcileImage(ctx context.Context, key reconciler.Key) (reconci
 		return reconciler.Result{}, nil // the watcher requeues all requests when the engine is back
 	}
 	last, this := a.reports.image(assigned, owner), requestOf(assigned.Request)
+	a.pulls.leave(imageListenerName(owner), pullKey(this.pull()))
 	next := answer(last, assigned.Request, a.opts.Node)
 	// Before it looks for the image and for an error: what has ended by now has left one of the two.
 	under := a.underWay(assigned.Request)
@@ -196,11 +198,13 @@ func (a *Agent) fetch(
 		return reconciler.Result{After: min(backoff, maxWait)}
 	}
 	// It joins one that is under way for another owner.
-	a.pulls.begin(ctx, this.pull(), under.runs, "image/"+owner.String(), a.imageListener(this))
+	a.pulls.begin(ctx, this.pull(), under.runs, imageListenerName(owner), a.imageListener(this))
 	next.State, next.Progress, next.ImageID, next.Digest, next.Arch = api.ImagePulling, under.percent, "", "", ""
 	a.reports.reportImage(last, next, a.now())
 	return reconciler.Result{}
 }
+
+func imageListenerName(owner api.Ref) string { return "image/" + owner.String() }
 
 // retryImages retries every failed pull from a registry at once.
 func (a *Agent) retryImages(host string) {

@@ -28,9 +28,11 @@ func (a *Agent) pullRelease(ctx context.Context, task api.Task, release node.Rel
 		wake:   func() { a.tasks.Enqueue(taskKey(task.ID)) },
 	}
 	get := func(ctx context.Context, progress func(int)) error { return a.obtain(ctx, task, release, progress) }
-	a.pulls.beginWith(ctx, spec, under, "task/"+task.ID, heard, get)
+	a.pulls.beginWith(ctx, spec, under, taskListenerName(task.ID), heard, get)
 	return true, nil
 }
+
+func taskListenerName(task string) string { return "task/" + task }
 
 // obtain gets a release's image from where it comes from: what has a registry's digest from there, anything else from a
 // node that has it. If that fails, it tries the other.

@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/internal/reconciler"
 )
 
-// operations are calls that block for long, run outside of the workers: at most one per key, and a bounded number at
-// once.
+// operations are calls that block for long, run outside of the workers: at most one per key, and a bounded number of
+// places.
 type operations struct {
 	reconciler.Member
 	ctx    context.Context
@@ -42,17 +42,27 @@ func (o *operations) drain(ctx context.Context) error {
 }
 
 // begin runs do unless the key is already running. done is called with the result once the key is free again; it is not
-// called if the agent stopped meanwhile. do is part of the trace of from.
-func (o *operations) begin(from context.Context, key string, do func(ctx context.Context) error, done func(error)) {
+// called if the agent stopped meanwhile. do is part of the trace of from. cancel ends it early.
+func (o *operations) begin(
+	from context.Context, key string, do func(ctx context.Context) error, done func(error),
+) (cancel func()) {
+	return o.beginUnlimited(from, key, func(ctx context.Context) error { return o.limited(ctx, do) }, done)
+}
+
+// beginUnlimited is begin for what waits first, and then calls limited.
+func (o *operations) beginUnlimited(
+	from context.Context, key string, do func(ctx context.Context) error, done func(error),
+) (cancel func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed || o.running[key] {
-		return
+		return func() {}
 	}
 	o.running[key] = true
-	joined := tracing.Join(o.ctx, from)
+	ctx, cancel := context.WithCancel(tracing.Join(o.ctx, from))
 	o.wait.Go(func() {
-		err := recovery.Call(func() error { return o.limited(joined, do) }, "action", key)
+		defer cancel()
+		err := recovery.Call(func() error { return do(ctx) }, "action", key)
 		o.mu.Lock()
 		delete(o.running, key)
 		o.mu.Unlock()
@@ -60,13 +70,15 @@ func (o *operations) begin(from context.Context, key string, do func(ctx context
 			done(err)
 		}
 	})
+	return cancel
 }
 
+// limited runs do when one of the places is free.
 func (o *operations) limited(ctx context.Context, do func(ctx context.Context) error) error {
 	select {
 	case o.slots <- struct{}{}:
-	case <-o.ctx.Done():
-		return o.ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 	defer func() { <-o.slots }()
 	return do(ctx)

@@ -27,7 +27,8 @@ type Puller interface {
 	Pull(ctx context.Context, spec runtime.PullSpec, progress func(percent int)) (runtime.Image, error)
 }
 
-// pulls pulls images, each reference only once at a time for all its listeners.
+// pulls pulls images, each reference only once at a time for all its listeners. A pull that nobody listens to any more
+// is cancelled: its registry may never answer, and it holds one of few places.
 type pulls struct {
 	runtime    runtime.Runtime
 	puller     Puller
@@ -36,6 +37,7 @@ type pulls struct {
 
 	mu     sync.Mutex
 	active map[string]*pull
+	begun  int
 	// missing are images of releases the engine didn't find.
 	missing map[string]bool
 }
@@ -45,6 +47,7 @@ type pull struct {
 	percent    int
 	reportedAt time.Time
 	listeners  map[string]*listener
+	cancel     func()
 }
 
 // listener is notified of progress, if it wants, and of the end.
@@ -69,8 +72,8 @@ func newPulls(rt runtime.Runtime, puller Puller, operations *operations, now fun
 }
 
 // begin pulls a reference, or joins the pull under way. who identifies the listener, so that it is notified only once.
-// saw is whether the caller has seen one under way, before it looked for the image: if that has ended since, the caller
-// is woken to look again.
+// It listens to one pull at a time, and leaves any other. saw is whether the caller has seen one under way, before it
+// looked for the image: if that has ended since, the caller is woken to look again.
 func (p *pulls) begin(from context.Context, spec runtime.PullSpec, saw bool, who string, l listener) {
 	p.beginWith(from, spec, saw, who, l, func(ctx context.Context, progress func(percent int)) error {
 		_, err := p.puller.Pull(ctx, spec, progress)
@@ -93,6 +96,7 @@ func (p *pulls) beginWith(from context.Context, spec runtime.PullSpec, saw bool,
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	reference := pullKey(spec)
+	p.leaveLocked(who, reference)
 	if running := p.active[reference]; running != nil {
 		running.listeners[who] = &l
 		return
@@ -101,17 +105,39 @@ func (p *pulls) beginWith(from context.Context, spec runtime.PullSpec, saw bool,
 		l.wake()
 		return
 	}
-	p.active[reference] = &pull{percent: -1, reportedAt: p.now(), listeners: map[string]*listener{who: &l}}
-	p.operations.begin(from, reference, func(ctx context.Context) error {
-		return get(ctx, func(percent int) { p.progress(reference, percent) })
-	}, func(err error) { p.end(reference, err) })
+	this := &pull{percent: -1, reportedAt: p.now(), listeners: map[string]*listener{who: &l}}
+	p.active[reference] = this
+	p.begun++ // a cancelled pull of the same reference may not have noticed yet
+	key := fmt.Sprintf("%s/%d", reference, p.begun)
+	this.cancel = p.operations.begin(from, key, func(ctx context.Context) error {
+		return get(ctx, func(percent int) { p.progress(this, percent) })
+	}, func(err error) { p.end(reference, this, err) })
 }
 
-func (p *pulls) progress(reference string, percent int) {
+// leave removes a listener from every pull but that of a reference, which may be "". It cancels pulls without a
+// listener.
+func (p *pulls) leave(who, reference string) {
 	p.mu.Lock()
-	running := p.active[reference]
-	known := running != nil && running.percent >= 0 // report the first at once: a stalled pull may give no other
-	if running == nil || percent == running.percent ||
+	defer p.mu.Unlock()
+	p.leaveLocked(who, reference)
+}
+
+func (p *pulls) leaveLocked(who, reference string) {
+	for other, running := range p.active {
+		if _, listens := running.listeners[who]; !listens || other == reference {
+			continue
+		}
+		if delete(running.listeners, who); len(running.listeners) == 0 {
+			running.cancel()
+			delete(p.active, other)
+		}
+	}
+}
+
+func (p *pulls) progress(running *pull, percent int) {
+	p.mu.Lock()
+	known := running.percent >= 0 // report the first at once: a stalled pull may give no other
+	if percent == running.percent ||
 		known && percent < running.percent+progressStep && p.now().Sub(running.reportedAt) < progressTime {
 		p.mu.Unlock()
 		return
@@ -129,9 +155,8 @@ func (p *pulls) progress(reference string, percent int) {
 	}
 }
 
-func (p *pulls) end(reference string, err error) {
+func (p *pulls) end(reference string, ended *pull, err error) {
 	p.mu.Lock()
-	ended := p.active[reference]
 	for l := ended.next(); l != nil; l = ended.next() {
 		if l.ended, l.err = true, err; err == nil && l.verify != nil {
 			p.mu.Unlock()
@@ -139,7 +164,9 @@ func (p *pulls) end(reference string, err error) {
 			p.mu.Lock()
 		}
 	}
-	delete(p.active, reference)
+	if p.active[reference] == ended {
+		delete(p.active, reference)
+	}
 	for _, l := range ended.listeners {
 		l.record(l.err)
 	}

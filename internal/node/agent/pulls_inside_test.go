@@ -3,9 +3,10 @@ package agent
 import (
 	"context"
 	"errors"
-	goruntime "runtime"
-	"sync/atomic"
+	"fmt"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tend.dev/tend/internal/node/runtime"
@@ -17,7 +18,8 @@ func (refusing) Pull(context.Context, runtime.PullSpec, func(int)) (runtime.Imag
 	return runtime.Image{}, errors.New("unauthorized")
 }
 
-// TestAPullThatHasEndedHasLeftItsResult: otherwise a reconcile that finds none under way begins another one.
+// TestAPullThatHasEndedHasLeftItsResult: otherwise a reconcile that finds none under way begins another one. So the
+// result is kept while nobody can ask.
 func TestAPullThatHasEndedHasLeftItsResult(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	work := newOperations(1)
@@ -25,20 +27,57 @@ func TestAPullThatHasEndedHasLeftItsResult(t *testing.T) {
 	go func() { ran <- work.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-ran })
 	p := newPulls(nil, refusing{}, work, time.Now)
-	spec := runtime.PullSpec{Reference: "web:1"}
-	for range 1000 {
-		var left atomic.Bool
-		woken := make(chan struct{})
-		p.begin(ctx, spec, false, "image/web", listener{
-			record: func(err error) { left.Store(err != nil) }, wake: func() { close(woken) },
-		})
-		for under := true; under; {
-			_, under = p.running(spec)
-			goruntime.Gosched()
+	ended := make(chan error, 1)
+	p.begin(ctx, runtime.PullSpec{Reference: "web:1"}, false, "image/web", listener{record: func(err error) {
+		if p.mu.TryLock() {
+			p.mu.Unlock()
+			t.Error("a reconcile at this moment finds neither a pull nor its result")
 		}
-		if !left.Load() {
-			t.Fatal("a pull counts as ended, and has left no result")
-		}
-		<-woken
+		ended <- err
+	}, wake: func() {}})
+	if err := <-ended; err == nil {
+		t.Error("the refusal is lost")
 	}
+}
+
+// stubborn is a registry's client that ends a pull when the test says so, not when the pull is cancelled.
+type stubborn chan chan error
+
+func (s stubborn) Pull(context.Context, runtime.PullSpec, func(int)) (runtime.Image, error) {
+	answer := make(chan error)
+	s <- answer
+	return runtime.Image{}, <-answer
+}
+
+// TestACancelledPullAnswersNobody: who wants an image whose pull was just cancelled gets the end of another pull.
+func TestACancelledPullAnswersNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		work, begun := newOperations(2), stubborn(make(chan chan error))
+		ran := make(chan error)
+		go func() { ran <- work.Run(ctx) }()
+		p, spec := newPulls(nil, begun, work, time.Now), runtime.PullSpec{Reference: "web:1"}
+		var ends []string
+		listen := func(who string) {
+			p.begin(ctx, spec, false, who, listener{
+				record: func(err error) { ends = append(ends, fmt.Sprint(who, " ", err)) }, wake: func() {},
+			})
+		}
+		listen("a")
+		first := <-begun
+		p.leave("a", "")
+		listen("b")
+		second := <-begun
+		first <- context.Canceled
+		synctest.Wait()
+		second <- nil
+		synctest.Wait()
+		if want := []string{"b <nil>"}; !slices.Equal(ends, want) {
+			t.Errorf("%q, want %q", ends, want)
+		}
+		cancel()
+		if err := <-ran; err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -24,6 +24,7 @@ func (a *Agent) reconcileTask(ctx context.Context, key reconciler.Key) (reconcil
 	assigned, known := a.control.Task(key.Name)
 	if !known {
 		a.prober.Leave(key.Name)
+		a.pulls.leave(taskListenerName(key.Name), "")
 		a.lastLogs.request(api.Task{ID: key.Name}, healing.LogRequest{})
 		a.doubts.end(key.Name)
 		a.reports.dropTask(key.Name) // what still runs is shown as quarantined
@@ -72,6 +73,9 @@ func (a *Agent) runSteps(ctx context.Context, assigned node.Assignment) (reconci
 			continue
 		}
 		a.probe(in, decision)
+		if decision.Action.Verb != healing.Pull {
+			a.pulls.leave(taskListenerName(assigned.Task.ID), "")
+		}
 		if decision.Forget && assigned.Task.Wipe {
 			if err := a.wipe(ctx, assigned.Task); err != nil {
 				if again, done := a.notWiped(assigned, in.Status, err); !done {

@@ -47,24 +47,27 @@ func (w *watcher) watch(ctx context.Context) error {
 	case <-w.agent.control.Synced():
 	}
 	defer w.release()
-	backoff := firstReconnect
+	var backoff time.Duration // none after a stream: the engine may be back already
 	for ctx.Err() == nil {
+		began := time.Now()
 		reached, err := w.follow(ctx)
 		if ctx.Err() != nil {
 			break
 		}
 		w.agent.containers.gap()
 		w.guard(ctx)
-		if reached {
-			backoff = firstReconnect
-			continue // at once: it may be back already
+		switch {
+		case !reached:
+			w.lost(err)
+			backoff = max(backoff, firstReconnect)
+		case time.Since(began) > lastReconnect: // else streams that end at once are spaced too
+			backoff = 0
 		}
-		w.lost(err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(backoff):
 		}
-		backoff = min(2*backoff, lastReconnect)
+		backoff = min(max(2*backoff, firstReconnect), lastReconnect)
 	}
 	return nil
 }

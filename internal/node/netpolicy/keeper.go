@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -21,8 +22,8 @@ type Bridge struct {
 type Kernel interface {
 	// Prepare makes the kernel pass the packets between the containers of a bridge to the rules.
 	Prepare(ctx context.Context, bridge Bridge) error
-	// Bridge returns the interface that has a subnet; zero if none has.
-	Bridge(subnet netip.Prefix) Bridge
+	// Bridge returns the interface that has a subnet; zero if none has. What can't be listed is an error.
+	Bridge(subnet netip.Prefix) (Bridge, error)
 	// List returns the current table, or "".
 	List(ctx context.Context) (string, error)
 	// Apply runs a script of Rules atomically; Remove removes the table if there is one.
@@ -79,7 +80,8 @@ func (k *Keeper) Notify() {
 	}
 }
 
-// Fault returns the reason why scopes are not kept apart; "" if they are, or needn't be.
+// Fault returns the reason why scopes are not kept apart, or would not be after a start without a server; "" if they
+// are, or needn't be.
 func (k *Keeper) Fault() string {
 	if fault := k.fault.Load(); fault != nil {
 		return *fault
@@ -127,33 +129,42 @@ func (k *Keeper) Pass(ctx context.Context, full bool) {
 	if !k.Used() {
 		return
 	}
-	text := ""
-	if err := k.enforce(ctx, full); err != nil && ctx.Err() == nil {
-		text = "its scopes are not kept apart: " + err.Error()
-	}
+	text := k.enforce(ctx, full)
 	if text == k.Fault() || ctx.Err() != nil {
 		return
 	}
 	k.fault.Store(&text)
 	if text != "" {
-		k.Logger.Warn("containers of different scopes can reach each other on this node; retrying", "backoff",
-			resync, "reason", text)
+		k.Logger.Warn("this node can't apply or keep the network's policy; retrying", "backoff", resync, "reason", text)
 	}
 	if k.Changed != nil {
 		k.Changed()
 	}
 }
 
-func (k *Keeper) enforce(ctx context.Context, full bool) error {
+// enforce applies the state that counts, then stores it: a disk that refuses, or is slow, holds no rule back. It
+// returns what failed.
+func (k *Keeper) enforce(ctx context.Context, full bool) string {
 	full = full || k.Fault() != "" // after a failure nothing is known to be right
-	is := memory{k.Network(), k.Pods()}
-	if !k.synced() {
-		if is = k.remembered; is.Driver == "" {
-			return nil
-		}
-	} else if err := k.remember(is, full); err != nil {
-		return err
+	is, synced := k.remembered, k.synced()
+	if synced {
+		is = memory{k.Network(), k.Pods()}
+	} else if is.Driver == "" {
+		return ""
 	}
+	var faults []string
+	if err := k.enforceState(ctx, full, is); err != nil {
+		faults = append(faults, "its scopes are not kept apart: "+err.Error())
+	}
+	if synced {
+		if err := k.remember(is, full); err != nil {
+			faults = append(faults, err.Error())
+		}
+	}
+	return strings.Join(faults, "; ")
+}
+
+func (k *Keeper) enforceState(ctx context.Context, full bool, is memory) error {
 	if is.Driver == "" || is.Policy == nil || Open(*is.Policy) {
 		k.applied, k.listed = "", ""
 		return k.Kernel.Remove(ctx)
@@ -185,7 +196,10 @@ func (k *Keeper) locate(ctx context.Context, full bool, network node.Network, lo
 		}
 		k.subnet, k.given = subnet, given
 	}
-	bridge := k.Kernel.Bridge(k.subnet)
+	bridge, err := k.Kernel.Bridge(k.subnet)
+	if err != nil {
+		return fmt.Errorf("find the containers' bridge: %w", err)
+	}
 	if full || bridge != k.bridge {
 		k.bridge = Bridge{} // if the preparation fails, the next pass repeats it
 		if err := k.Kernel.Prepare(ctx, bridge); err != nil {

@@ -23,6 +23,7 @@ type machine struct {
 	applied int
 	refuses error
 	index   int // of the bridge
+	hides   error
 	// prepared are the indexes of the bridges whose packets it sees.
 	prepared []int
 }
@@ -32,8 +33,11 @@ func (m *machine) Prepare(_ context.Context, bridge netpolicy.Bridge) error {
 	return nil
 }
 
-func (m *machine) Bridge(netip.Prefix) netpolicy.Bridge {
-	return netpolicy.Bridge{Name: "br0", Index: m.index}
+func (m *machine) Bridge(netip.Prefix) (netpolicy.Bridge, error) {
+	if m.hides != nil {
+		return netpolicy.Bridge{}, m.hides
+	}
+	return netpolicy.Bridge{Name: "br0", Index: m.index}, nil
 }
 func (m *machine) List(context.Context) (string, error) { return m.table, m.refuses }
 func (m *machine) Remove(context.Context) error         { m.table = ""; return m.refuses }
@@ -181,6 +185,21 @@ func TestKeeperPreparesEveryBridge(t *testing.T) {
 	w.Pass(t.Context(), false)
 	if want := []int{4, 5}; !slices.Equal(w.machine.prepared, want) {
 		t.Errorf("prepared %v, want %v", w.machine.prepared, want)
+	}
+}
+
+// TestAnUnlistedBridgeIsNotGone: while the interfaces of the machine can't be listed, its rules stay.
+func TestAnUnlistedBridgeIsNotGone(t *testing.T) {
+	w := newWorld(t)
+	w.Pass(t.Context(), true)
+	rules := w.machine.table
+	w.machine.hides = errors.New("interrupted")
+	if w.Pass(t.Context(), true); w.machine.table != rules || !strings.Contains(w.Fault(), "interrupted") {
+		t.Errorf("%q:\n%s", w.Fault(), w.machine.table)
+	}
+	w.machine.hides = nil
+	if w.Pass(t.Context(), false); w.machine.table != rules || w.Fault() != "" {
+		t.Errorf("afterwards %q:\n%s", w.Fault(), w.machine.table)
 	}
 }
 

@@ -43,9 +43,9 @@ func TestOneBridgeIsFiltered(t *testing.T) {
 	defer listener.Close()
 
 	kernel := netpolicy.System()
-	found := kernel.Bridge(subnet)
-	if found.Name != "br0" || found.Index != bridge.Index {
-		t.Fatalf("the bridge of %v is %+v", subnet, found)
+	found, err := kernel.Bridge(subnet)
+	if err != nil || found.Name != "br0" || found.Index != bridge.Index {
+		t.Fatalf("the bridge of %v is %+v, %v", subnet, found, err)
 	}
 	reaches := func() error {
 		_, err := try(t, shop, machine, func() (net.Conn, error) { return net.Dial("tcp", "10.80.0.3:80") })

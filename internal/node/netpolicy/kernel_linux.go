@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/netip"
 	"os"
 	"os/exec"
 	"strings"
 
+	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
@@ -55,23 +55,21 @@ func (nftables) Prepare(ctx context.Context, bridge Bridge) error {
 }
 
 // Bridge implements Kernel.
-func (nftables) Bridge(subnet netip.Prefix) Bridge {
-	links, err := net.Interfaces()
-	if err != nil || !subnet.IsValid() {
-		return Bridge{}
+func (nftables) Bridge(subnet netip.Prefix) (Bridge, error) {
+	if !subnet.IsValid() {
+		return Bridge{}, nil
 	}
-	for _, link := range links {
-		addresses, err := link.Addrs()
-		if err != nil {
-			continue
-		}
-		for _, address := range addresses {
-			if is, err := netip.ParsePrefix(address.String()); err == nil && is.Masked() == subnet.Masked() {
-				return Bridge{link.Name, link.Index}
+	addresses, err := netlink.AddrList(nil, netlink.FAMILY_ALL) // what an interrupted list has is right
+	for _, address := range addresses {
+		if is, wrong := netip.ParsePrefix(address.IPNet.String()); wrong == nil && is.Masked() == subnet.Masked() {
+			link, err := netlink.LinkByIndex(address.LinkIndex)
+			if err != nil {
+				return Bridge{}, err
 			}
+			return Bridge{link.Attrs().Name, address.LinkIndex}, nil
 		}
 	}
-	return Bridge{}
+	return Bridge{}, err
 }
 
 // errNoCommand means that the machine has no nftables.

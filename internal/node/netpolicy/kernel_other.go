@@ -17,7 +17,7 @@ func System() Kernel { return nftables{} }
 func (nftables) Prepare(context.Context, Bridge) error {
 	return errors.New("only Linux machines can keep scopes apart")
 }
-func (nftables) Bridge(netip.Prefix) Bridge           { return Bridge{} }
+func (nftables) Bridge(netip.Prefix) (Bridge, error)  { return Bridge{}, nil }
 func (nftables) List(context.Context) (string, error) { return "", nil }
 func (nftables) Apply(context.Context, string) error  { return nil }
 func (nftables) Remove(context.Context) error         { return nil }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/google/renameio/v2"
 
@@ -43,7 +44,7 @@ func (k *Keeper) end() error {
 		return nil
 	}
 	if err := k.remember(memory{k.Network(), k.Pods()}, true); err != nil {
-		k.Logger.Warn("the network's policy could not be stored: a next start without a server uses an older one", "error", err)
+		k.Logger.Warn("the network's policy could not be stored", "error", err)
 	}
 	return nil
 }
@@ -70,7 +71,7 @@ func (k *Keeper) remember(is memory, full bool) error {
 	if is.Driver == "" || is.Policy == nil {
 		k.kept = kept{}
 		if err := os.Remove(k.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return unstored("remove", k.File, err)
 		}
 		return nil
 	}
@@ -84,10 +85,18 @@ func (k *Keeper) remember(is memory, full bool) error {
 	}
 	if !bytes.Equal(text, k.kept.text) {
 		if err := renameio.WriteFile(k.File, text, 0o600, renameio.WithTempDir(filepath.Dir(k.File))); err != nil {
-			return fmt.Errorf("write the network policy to %s: %w; after a restart it is unknown until a server answers",
-				k.File, err)
+			return unstored("write", k.File, err)
 		}
 	}
 	k.kept = kept{text, network}
 	return nil
+}
+
+// unstored returns the fault of a disk that refuses an operation. It leaves out the temporary file, whose name changes
+// each time.
+func unstored(operation, file string, err error) error {
+	if cause, ok := errors.AsType[syscall.Errno](err); ok {
+		err = cause
+	}
+	return fmt.Errorf("a start without a server would use an older policy: %s %s: %w", operation, file, err)
 }

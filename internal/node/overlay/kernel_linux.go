@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 
 	"github.com/vishvananda/netlink"
 	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
@@ -24,37 +25,42 @@ func newKernel(key wgtypes.Key) (*kernel, error) {
 	return &kernel{key: key, rules: &rules{}}, nil
 }
 
-// fault returns a message about a command or feature that the machine lacks, or "".
 func (k *kernel) fault(bridged bool) string { return k.rules.fault(bridged) }
 
-// close removes everything that doesn't outlive this process.
 func (k *kernel) close() {
 	if k.tunnel != nil {
 		k.tunnel.close()
 	}
 }
 
-// mtu returns the MTU of the interface that has an address, by default Ethernet's.
-func (k *kernel) mtu(address netip.Addr) int {
-	links, err := netlink.LinkList()
+// ethernet is the MTU that counts if no interface has the address, as behind an address translation.
+const ethernet = 1500
+
+func (k *kernel) mtu(address netip.Addr) (int, error) {
+	listed, err := netlink.AddrList(nil, netlink.FAMILY_ALL)
+	mtu, err := mtuOf(address, listed, err, netlink.LinkByIndex)
 	if err != nil {
-		return 1500
+		return 0, fmt.Errorf("find the MTU of %s: %w", address, err)
 	}
-	for _, link := range links {
-		addresses, err := netlink.AddrList(link, netlink.FAMILY_ALL)
-		if err != nil {
-			continue
-		}
-		for _, a := range addresses {
-			if a.IP.Equal(address.AsSlice()) {
-				return link.Attrs().MTU
-			}
-		}
-	}
-	return 1500
+	return mtu, nil
 }
 
-// state observes; bridge is the subnet of the containers of this machine, whose route is not another's.
+// mtuOf looks for an address in a list, which the error says may be incomplete: another MTU replaces the device.
+func mtuOf(
+	address netip.Addr, listed []netlink.Addr, incomplete error, linkBy func(index int) (netlink.Link, error),
+) (int, error) {
+	at := slices.IndexFunc(listed, func(a netlink.Addr) bool { return a.IP.Equal(address.AsSlice()) })
+	if at < 0 {
+		return ethernet, incomplete
+	}
+	link, err := linkBy(listed[at].LinkIndex)
+	if err != nil {
+		return 0, err
+	}
+	return link.Attrs().MTU, nil
+}
+
+// state observes; the route to the containers' own subnet is not another's.
 func (k *kernel) state(bridge netip.Prefix) (State, error) {
 	s := State{Paths: map[netip.Prefix]Path{}}
 	var err error

@@ -20,6 +20,6 @@ func networks(netip.Prefix) ([]netip.Prefix, error) { return nil, nil }
 
 func (*kernel) close()                            {}
 func (*kernel) fault(bool) string                 { return "" }
-func (*kernel) mtu(netip.Addr) int                { return 0 }
+func (*kernel) mtu(netip.Addr) (int, error)       { return 0, nil }
 func (*kernel) state(netip.Prefix) (State, error) { return State{}, nil }
 func (*kernel) do(Action) error                   { return nil }

@@ -34,6 +34,9 @@ func (o *Overlay) open() error {
 			return fmt.Errorf("%s holds no key of WireGuard: %w: remove it, and a new one is made", o.KeyFile, err)
 		}
 	}
-	o.kernel, err = newKernel(o.key)
+	made, err := newKernel(o.key)
+	if err == nil {
+		o.kernel = made
+	}
 	return err
 }

@@ -53,7 +53,7 @@ const deviceName = api.OverlayDevice
 type Overlay struct {
 	Options
 	wake   chan struct{}
-	kernel *kernel // nil until a network is declared
+	kernel system // nil until a network is declared
 	key    wgtypes.Key
 	// made is set once the network was made, or kept, by this process.
 	made bool
@@ -166,6 +166,9 @@ func (o *Overlay) pass(ctx context.Context) error {
 	status := api.NetworkNodeStatus{Address: o.Address(), Key: o.key.PublicKey().String()}
 	wanted := Wanted{Network: o.Network(), Key: status.Key, Address: status.Address, Bridged: o.Bridge != nil}
 	state, err := o.observe(ctx, &status)
+	if err == nil && status.Address.IsValid() {
+		wanted.MTU, err = o.kernel.mtu(status.Address)
+	}
 	if err != nil {
 		status.Message = err.Error()
 		return o.report(ctx, status)
@@ -177,8 +180,6 @@ func (o *Overlay) pass(ctx context.Context) error {
 	if !status.Address.IsValid() {
 		wanted.Driver = ""
 		status.Message = "it doesn't know at which address other nodes reach it: start it with --advertise ADDRESS"
-	} else {
-		wanted.MTU = o.kernel.mtu(status.Address)
 	}
 	actions, faults := Plan(wanted, state)
 	faults = append(faults, o.act(actions)...)

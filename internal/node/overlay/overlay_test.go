@@ -3,6 +3,7 @@ package overlay
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/netip"
 	"strings"
 	"testing"
@@ -64,5 +65,34 @@ func TestWhatIsReportedIsTaken(t *testing.T) {
 	why := boundary.Network(got)
 	if err != nil || why != "" || got.Node != "n1" || got.Message == "" || len(got.Taken) == 0 {
 		t.Errorf("%v, %q: %d bytes and %d networks of %q", err, why, len(got.Message), len(got.Taken), got.Node)
+	}
+}
+
+// unlisted is a machine with a device whose interfaces can't be listed. It keeps what it is to do.
+type unlisted struct {
+	State
+	done []Action
+}
+
+func (u *unlisted) state(netip.Prefix) (State, error) { return u.State, nil }
+func (u *unlisted) mtu(netip.Addr) (int, error)       { return 1500, errors.New("interrupted") }
+func (u *unlisted) do(action Action) error            { u.done = append(u.done, action); return nil }
+func (u *unlisted) fault(bool) string                 { return "" }
+func (u *unlisted) close()                            {}
+
+// TestAnUnknownMTUMakesNoDevice: the device stays as it is, and with it the connections over it.
+func TestAnUnknownMTUMakesNoDevice(t *testing.T) {
+	var got api.NetworkNodeStatus
+	machine, resumed := &unlisted{State: State{Device: &Device{Driver: api.DriverVXLAN, MTU: 8950}}}, make(chan struct{})
+	close(resumed)
+	o := New(Options{
+		Network: func() node.Network { return node.Network{Driver: api.DriverVXLAN, Subnet: own} }, Hold: resumed,
+		Address: func() netip.Addr { return netip.MustParseAddr("192.0.2.1") }, Fault: func() string { return "" },
+		Report: func(_ context.Context, status api.NetworkNodeStatus) error { got = status; return nil },
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	o.kernel = machine
+	if err := o.pass(t.Context()); err != nil || len(machine.done) > 0 || got.Message != "interrupted" {
+		t.Errorf("%v: did %v, and reports %q", err, machine.done, got.Message)
 	}
 }

@@ -78,7 +78,8 @@ type Info struct {
 	DiskPressure string
 	// DiskShort is set while so little of that disk is free that unused images are removed early.
 	DiskShort bool
-	// Quarantined are the paths of unreadable entries among the containers' files. They are left unchanged.
+	// Quarantined are the paths of unreadable entries among the containers' files, and the names of undescribed containers
+	// with the engine's reason. They are left unchanged.
 	Quarantined []string
 }
 
@@ -122,6 +123,9 @@ type Container struct {
 	PID        int
 	// Check is the health check that the image or the options declare, or nil.
 	Check *HealthCheck
+	// Undescribed is set if the engine lists the container and fails to inspect it: only its id, name, labels, state,
+	// image, address and the time of its creation are known.
+	Undescribed bool
 }
 
 // HealthCheck is a command that exits with 0 in a container that is well. A zero value of a field is the engine's
@@ -176,37 +180,6 @@ func (s ContainerSpec) AllLabels(declared map[string]string, cluster, node strin
 
 // File is a file of the host and its path in the container.
 type File struct{ Source, Target string }
-
-// EventKind is the kind of an event.
-type EventKind string
-
-// The events a runtime reports.
-const (
-	EventCreate  EventKind = "create"
-	EventStart   EventKind = "start"
-	EventDie     EventKind = "die"  // the container's process ended
-	EventKill    EventKind = "kill" // the engine sent it a signal on request
-	EventStop    EventKind = "stop" // it was stopped through the engine
-	EventOOM     EventKind = "oom"
-	EventDestroy EventKind = "destroy" // it was removed
-	EventPause   EventKind = "pause"
-	EventUnpause EventKind = "unpause"
-	EventImage   EventKind = "image" // a tag moved, or an image came or went
-)
-
-// Event is an event of a container or an image. It triggers a reconcile and records its cause: a user or the engine.
-type Event struct {
-	Kind      EventKind
-	Container string
-	Name      string
-	// Task is the container's LabelTask.
-	Task     string
-	Signal   string
-	ExitCode int
-	// Image is the reference of an EventImage.
-	Image string
-	At    time.Time
-}
 
 // Image is a local image.
 type Image struct {

@@ -53,6 +53,8 @@ type Runtime struct {
 	owned   *owned
 	network *platformNetwork
 	limits  atomic.Pointer[hardLimits]
+	// undescribed are the containers that the engine failed to inspect for the last List.
+	undescribed atomic.Pointer[[]string]
 	// negotiated is set once the client knows the engine's API version.
 	negotiated atomic.Bool
 	// endings are the ends of commands whose users have gone; closing, once it is closed, has them hurry.

@@ -24,6 +24,9 @@ func (r *Runtime) Info(ctx context.Context) (runtime.Info, error) {
 	for _, warning := range result.Info.Warnings {
 		info.Warnings = append(info.Warnings, strings.TrimPrefix(warning, "WARNING: "))
 	}
+	if names := r.undescribed.Load(); names != nil {
+		info.Quarantined = *names
+	}
 	info.Warnings = append(info.Warnings, limitWarnings(r.readLimits())...)
 	if _, local := r.local(); local {
 		info.DiskPressure = runtime.DiskPressure(result.Info.DockerRootDir)

@@ -2,10 +2,11 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"slices"
-	"strings"
 
 	cerrdefs "github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
 	"tend.dev/tend/api"
@@ -18,24 +19,24 @@ import (
 const inspectors = 4
 
 // List lists the cluster's containers, then inspects each: the list has no restarts, start times or exit codes, and
-// doesn't show that they have changed.
+// doesn't show that they have changed. One that the engine fails to inspect is as the list has it: the others don't
+// depend on it.
 func (r *Runtime) List(ctx context.Context) ([]runtime.Container, error) {
 	filters := make(client.Filters).Add("label", api.LabelCluster+"="+r.options.Cluster)
 	listed, err := r.client.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filters})
 	if err != nil {
 		return nil, r.fault("list containers", err)
 	}
-	found := make([]*runtime.Container, len(listed.Items))
-	ids := make([]string, len(listed.Items))
-	known := make(map[string]string, len(ids))
-	for i, item := range listed.Items {
-		ids[i] = item.ID
-		known[item.ID] = strings.TrimPrefix(slices.Concat(item.Names, []string{""})[0], "/")
-	}
-	if err := r.inspectAll(ctx, ids, found); err != nil {
-		return nil, err
+	found, faults := make([]*runtime.Container, len(listed.Items)), make([]error, len(listed.Items))
+	known := make(map[string]string, len(found))
+	for _, item := range listed.Items {
+		known[item.ID] = listedName(item)
 	}
 	r.owned.replace(known)
+	if err := r.inspectAll(ctx, listed.Items, found, faults); err != nil {
+		return nil, err
+	}
+	r.reportUndescribed(listed.Items, faults)
 	containers := make([]runtime.Container, 0, len(found))
 	for _, container := range found {
 		if container != nil {
@@ -45,23 +46,32 @@ func (r *Runtime) List(ctx context.Context) ([]runtime.Container, error) {
 	return containers, nil
 }
 
-// inspectAll fills in found; a container that was removed meanwhile stays nil.
-func (r *Runtime) inspectAll(ctx context.Context, ids []string, found []*runtime.Container) error {
+// inspectAll fills in found; a container that was removed meanwhile stays nil. It fails if the engine is away. Any
+// other error is about one container: it is left in faults, and found has the entry of the list.
+func (r *Runtime) inspectAll(
+	ctx context.Context, items []container.Summary, found []*runtime.Container, faults []error,
+) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan int)
 	var group recovery.Group
-	for range min(inspectors, len(ids)) {
+	for range min(inspectors, len(items)) {
 		group.Go(func() {
 			for i := range next {
-				if err := recovery.Call(func() error { return r.inspectInto(ctx, ids[i], &found[i]) }, "container",
-					ids[i]); err != nil {
+				err := recovery.Call(func() error { return r.inspectInto(ctx, items[i].ID, &found[i]) }, "container",
+					items[i].ID)
+				switch {
+				case err == nil:
+				case errors.Is(err, runtime.ErrUnavailable) || ctx.Err() != nil:
 					cancel(err)
+				default:
+					summary := r.readSummary(items[i])
+					found[i], faults[i] = &summary, err
 				}
 			}
 		})
 	}
-	for i := range ids {
+	for i := range items {
 		next <- i
 	}
 	close(next)
@@ -81,6 +91,23 @@ func (r *Runtime) inspectInto(ctx context.Context, id string, found **runtime.Co
 	container := r.read(inspected.Container)
 	*found = &container
 	return nil
+}
+
+// reportUndescribed keeps for Info which containers the engine failed to inspect, and logs those that are new.
+func (r *Runtime) reportUndescribed(items []container.Summary, faults []error) {
+	var now []string
+	for i, fault := range faults {
+		if fault != nil {
+			now = append(now, listedName(items[i])+" ("+fault.Error()+")")
+		}
+	}
+	slices.Sort(now)
+	before := r.undescribed.Swap(&now)
+	for _, name := range now {
+		if before == nil || !slices.Contains(*before, name) {
+			r.log.Warn("quarantined: the engine lists a container and can't inspect it; left unchanged", "container", name)
+		}
+	}
 }
 
 // Inspect returns one container.

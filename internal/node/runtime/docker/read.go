@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/network"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/node/runtime"
@@ -35,7 +36,7 @@ func (r *Runtime) read(from container.InspectResponse) runtime.Container {
 		out.StartedAt, out.FinishedAt = readTime(state.StartedAt), readTime(state.FinishedAt)
 	}
 	if from.NetworkSettings != nil {
-		out.Address = address(from.NetworkSettings, r.options.NetworkName)
+		out.Address = address(from.NetworkSettings.Networks, r.options.NetworkName)
 		out.Ports = bindings(from.NetworkSettings)
 	}
 	out.Detached = out.State == runtime.StateRunning && detached(from)
@@ -43,6 +44,25 @@ func (r *Runtime) read(from container.InspectResponse) runtime.Container {
 		out.Address = api.Loopback // it shares the node's
 	}
 	return out
+}
+
+// readSummary translates the engine's entry of a container in a list.
+func (r *Runtime) readSummary(from container.Summary) runtime.Container {
+	out := runtime.Container{
+		ID: from.ID, Name: listedName(from), Labels: from.Labels, State: runtime.State(from.State), ImageID: from.ImageID,
+		CreatedAt: time.Unix(from.Created, 0), Undescribed: true,
+	}
+	if from.NetworkSettings != nil {
+		out.Address = address(from.NetworkSettings.Networks, r.options.NetworkName)
+	}
+	if container.NetworkMode(from.HostConfig.NetworkMode).IsHost() && out.State == runtime.StateRunning {
+		out.Address = api.Loopback // as read says
+	}
+	return out
+}
+
+func listedName(listed container.Summary) string {
+	return strings.TrimPrefix(slices.Concat(listed.Names, []string{""})[0], "/")
 }
 
 // check returns the health check of a container, which the engine has merged from the image's and the container's own.
@@ -103,12 +123,12 @@ func restartText(policy container.RestartPolicy) string {
 }
 
 // address returns the container's address on the platform network, else on the first other network by name.
-func address(settings *container.NetworkSettings, platform string) string {
-	if endpoint := settings.Networks[platform]; endpoint != nil && endpoint.IPAddress.IsValid() {
+func address(networks map[string]*network.EndpointSettings, platform string) string {
+	if endpoint := networks[platform]; endpoint != nil && endpoint.IPAddress.IsValid() {
 		return endpoint.IPAddress.String()
 	}
 	var names []string
-	for name, endpoint := range settings.Networks {
+	for name, endpoint := range networks {
 		if endpoint != nil && endpoint.IPAddress.IsValid() {
 			names = append(names, name)
 		}
@@ -116,7 +136,7 @@ func address(settings *container.NetworkSettings, platform string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return settings.Networks[slices.Min(names)].IPAddress.String()
+	return networks[slices.Min(names)].IPAddress.String()
 }
 
 // bindings returns the published ports in a stable order.
