@@ -154,6 +154,9 @@ type converter struct {
 	// the reason for leaving them out.
 	routes  map[string]*siteRoutes
 	proxies map[string]string
+	// claimed says where the paths of hosts lead for which there is an ingress. shared is what Traefik's routers share.
+	claimed map[string]string
+	shared  traefikShared
 	// ingresses holds the names of ingresses that are in use.
 	ingresses map[string]bool
 	steps     steps
