@@ -108,6 +108,7 @@ func Import(ctx context.Context, o Options) (Result, error) {
 func load(
 	ctx context.Context, o Options, heard *warnings,
 ) (project *types.Project, environment map[string]string, err error) {
+	registerRaw()
 	defer heard.listen()()
 	defer func() {
 		if failed := recover(); failed != nil {
@@ -154,7 +155,7 @@ type converter struct {
 	// the reason for leaving them out.
 	routes  map[string]*siteRoutes
 	proxies map[string]string
-	// claimed says where the paths of hosts lead for which there is an ingress. shared is what Traefik's routers share.
+	// claimed holds, per path of a host, where its ingress leads. shared holds what Traefik's routers have in common.
 	claimed map[string]string
 	shared  traefikShared
 	// ingresses holds the names of ingresses that are in use.
