@@ -21,7 +21,7 @@ func (c *converter) source(u *unit, out *api.Container) {
 		out.Image = u.Image
 		if name, other := c.builderOf(u.Image); other != nil {
 			out.Image, out.Build = "", c.folder(other)
-			r.note(u.at+".image", "is what %s builds: it is built from the same folder here", name)
+			r.note(u.at+".image", "%s builds it: here it is built from the same folder for both", name)
 		}
 	case remote(u.Build.Context) || u.Build.DockerfileInline != "":
 		r.lost(at, buildWeight(u),
@@ -48,8 +48,8 @@ func buildWeight(u *unit) Weight {
 	return Breaks
 }
 
-// builderOf returns the service that builds an image under the name by which another one runs it. Nothing has that name
-// with Tend, so an image of a stranger would be pulled by it, or none.
+// builderOf returns the service that builds an image under the name by which another one runs it. Tend gives no image
+// that name, so the image of a registry would be pulled by it, or none.
 func (c *converter) builderOf(image string) (name string, build *types.BuildConfig) {
 	tagged := func(image string) string {
 		if strings.LastIndexByte(image, ':') <= strings.LastIndexByte(image, '/') {
@@ -73,7 +73,7 @@ func (c *converter) builderOf(image string) (name string, build *types.BuildConf
 // build converts the keys that Tend has too; the report lists the others.
 func (c *converter) build(u *unit) *api.Build {
 	r, at := c.report, u.at+".build"
-	r.carry(at, at+".context", at+".dockerfile", at+".args", at+".args[*]")
+	r.carry(at, at+".context", at+".dockerfile", at+".args")
 	for name, value := range u.Build.Args {
 		r.carry(join(at+".args", name))
 		if value == nil {
