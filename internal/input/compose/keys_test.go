@@ -59,6 +59,7 @@ var quiet = map[string]string{
 	"network_own networks.front.driver":                                                "bridge is the default",
 	"ports_long services.web.ports[0].protocol":                                        "tcp is the default",
 	"ports_long services.web.ports[0].mode":                                            "one machine has one way to publish a port",
+	"restart_any services.web.deploy.restart_policy.condition":                         "any is the default",
 	"traefik_host_shared services.api.labels[1]":                                       "another router of the host has TLS",
 	"build_image_shared services.web.build.context":                                    "the file's folder is the default",
 	"version version":                       "Compose itself ignores it",
