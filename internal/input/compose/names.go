@@ -80,8 +80,8 @@ func configKey(name string) string {
 	return text
 }
 
-// assetKey returns an asset's key for a config's name: app_conf for app.conf. A manifest writes it without quotes, so it
-// begins with a letter or _.
+// assetKey returns an asset's key for a config's name: app_conf for app.conf. A manifest writes it without quotes, so
+// it begins with a letter or _.
 func assetKey(name string) string {
 	text := strings.Map(func(r rune) rune {
 		if plainKey().MatchString(string(r)) {

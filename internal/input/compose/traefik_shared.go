@@ -9,8 +9,8 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-// traefikShared holds what the routers of all services share: the settings of a Traefik in the file, and the middlewares
-// of all services.
+// traefikShared holds what the routers of all services share: the settings of a Traefik in the file, and the
+// middlewares of all services.
 type traefikShared struct {
 	// emails are the addresses of certificate resolvers, entries the entry points, both by their names in lower case.
 	emails  map[string]string
@@ -20,7 +20,7 @@ type traefikShared struct {
 	middlewares []labelled
 }
 
-// entryPoint is what an entry point adds to the routers that use it.
+// entryPoint holds the settings that an entry point adds to the routers that use it.
 type entryPoint struct {
 	tls         bool
 	resolver    string
