@@ -185,6 +185,9 @@ func (c *converter) caddyDirective(by, l labelled) {
 		weight, text = Breaks, refusedAddresses
 	case last == "abort", last == "error", last == "respond" && refusal().MatchString(l.value):
 		weight, text = Breaks, "it refused requests, and an ingress passes them on"
+	case last == "dns" && words[0] == "tls":
+		text = byDNS
+		l.value = "…" // it may hold the provider's token
 	case last == "uri", last == "rewrite":
 		weight, text = Breaks, otherPath
 	}

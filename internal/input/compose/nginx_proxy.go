@@ -2,7 +2,6 @@ package compose
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -76,17 +75,6 @@ func (c *converter) nginxVariables(values map[string]labelled, routes *siteRoute
 			c.noRoute(l, Changes, "an ingress has no equivalent")
 		}
 		routes.use(l)
-	}
-}
-
-// nginxPasswords reports the files of passwords of an nginx-proxy in the file.
-func (c *converter) nginxPasswords(service string) {
-	for i, v := range c.project.Services[service].Volumes {
-		if strings.HasPrefix(v.Target, "/etc/nginx/htpasswd") {
-			c.report.lost(fmt.Sprintf("%s.volumes[%d]", join("services", service), i), Breaks,
-				"it has the passwords of sites, and an ingress admits everyone; let the programs require a login, "+
-					"or put a proxy in front of them")
-		}
 	}
 }
 

@@ -72,23 +72,8 @@ func (c *converter) findRoutes() {
 			c.report.carryAll(at)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.project.Services)) {
-		s := c.project.Services[name]
-		if proxy := imageBase(s.Image); made[proxy] && s.Build == nil {
-			c.proxies[name] = "Tend's own proxy serves the ingresses made of the labels and variables, at the same ports. What this one was told elsewhere (files, plugins) is lost"
-			delete(c.routes, name)
-			c.nginxPasswords(name)
-		}
-	}
+	c.leaveOut(made)
 	c.oneTLS()
-}
-
-// outside returns the proxy that reads labels, if it isn't in the file.
-func outside(there map[string]bool, image, name string) string {
-	if there[image] {
-		return ""
-	}
-	return name
 }
 
 // labelsOf returns the labels of a service's containers, and those that Swarm gives the service.

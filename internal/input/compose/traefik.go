@@ -26,8 +26,13 @@ type stripped struct {
 	by     labelled
 }
 
-// speaksHTTP is the finding about pods that are to be asked over TLS.
-const speaksHTTP = "an ingress speaks HTTP to its pods"
+const (
+	// speaksHTTP is the finding about pods that are to be asked over TLS.
+	speaksHTTP = "an ingress speaks HTTP to its pods"
+	// byDNS is the finding about certificates that need no way in from outside.
+	byDNS = "certificates are obtained over HTTP, which has to reach the machine from outside; for DNS see " +
+		"docs/use/kinds/ingress.md#certificates"
+)
 
 // traefik reads the labels of Traefik 2 and 3, and the rule of Traefik 1.
 func (c *converter) traefik(service string, labels []labelled, routes *siteRoutes) {
@@ -124,6 +129,9 @@ func (c *converter) route(service string, r router, values map[string]labelled, 
 		return
 	}
 	c.middlewares(service, &r, routes)
+	if resolver, _ := c.secured(r); c.shared.byDNS[strings.ToLower(resolver)].name != "" {
+		c.noRoute(c.shared.byDNS[strings.ToLower(resolver)], Changes, byDNS)
+	}
 	next := site{by: r.rule, port: c.portOfRouter(service, r, values), tls: c.tlsOf(r)}
 	for _, at := range found {
 		if c.onlyRedirects(r) && routes.secure(at.host, next.tls) {

@@ -15,6 +15,8 @@ type traefikShared struct {
 	// emails are the addresses of certificate resolvers, entries the entry points, both by their names in lower case.
 	emails  map[string]string
 	entries map[string]entryPoint
+	// byDNS are the resolvers that prove by DNS who has a name, each with the setting that says so.
+	byDNS map[string]labelled
 	// asked is set if Traefik reads only services with traefik.enable=true.
 	asked       bool
 	middlewares []labelled
@@ -22,6 +24,7 @@ type traefikShared struct {
 
 // entryPoint holds the settings that an entry point adds to the routers that use it.
 type entryPoint struct {
+	port        uint32 // of Traefik's container; 0 if unknown
 	tls         bool
 	resolver    string
 	middlewares labelled
@@ -49,9 +52,19 @@ func (t traefikShared) entryMiddlewares(named string) (out []labelled) {
 	return out
 }
 
+// ports returns the ports of Traefik's container at which it serves.
+func (t traefikShared) ports() (out []uint32) {
+	for _, name := range slices.Sorted(maps.Keys(t.entries)) {
+		if name != "traefik" { // its own API
+			out = append(out, t.entries[name].port)
+		}
+	}
+	return out
+}
+
 // readTraefik reads the flags and variables of a Traefik in the file, and the middlewares of all services.
 func (c *converter) readTraefik() {
-	c.shared = traefikShared{emails: map[string]string{}, entries: map[string]entryPoint{}}
+	c.shared = traefikShared{emails: map[string]string{}, entries: map[string]entryPoint{}, byDNS: map[string]labelled{}}
 	names := slices.Sorted(maps.Keys(c.project.Services))
 	for _, name := range names {
 		for _, l := range traefikSettings(c.project.Services[name], join("services", name)) {
@@ -92,6 +105,9 @@ func (t *traefikShared) set(l labelled) {
 		if resolver, is := strings.CutSuffix(rest, ".acme.email"); is {
 			t.emails[resolver] = l.value
 		}
+		if resolver, _, is := strings.Cut(rest, ".acme.dnschallenge"); is {
+			t.byDNS[resolver] = l
+		}
 	}
 	rest, of := strings.CutPrefix(name, "entrypoints.")
 	entry, option, _ := strings.Cut(rest, ".")
@@ -100,6 +116,11 @@ func (t *traefikShared) set(l labelled) {
 	}
 	next := t.entries[entry]
 	switch {
+	case option == "address":
+		port, _, _ := strings.Cut(l.value[strings.LastIndexByte(l.value, ':')+1:], "/")
+		if n, err := strconv.ParseUint(port, 10, 16); err == nil {
+			next.port = uint32(n)
+		}
 	case option == "http.middlewares":
 		next.middlewares = l
 	case option == "http.tls.certresolver":
