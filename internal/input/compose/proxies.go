@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// leaveOut leaves out the proxies from whose labels or variables ingresses were made, and reports what they did besides.
+// leaveOut leaves out the proxies from whose labels or variables ingresses were made, and reports what they did
+// besides.
 func (c *converter) leaveOut(made map[string]bool) {
 	for _, name := range slices.Sorted(maps.Keys(c.project.Services)) {
 		s := c.project.Services[name]
