@@ -64,6 +64,10 @@ func (c *converter) traefik(service string, labels []labelled, routes *siteRoute
 		}
 	}
 	if len(routes.sites) > 0 {
+		if c.shared.constraints.name != "" {
+			c.noRoute(c.shared.constraints, Breaks,
+				"it chose the services that Traefik served, and each one with a rule has an ingress here: leave out the others")
+		}
 		c.balancer(hasPrefix(mine, "traefik.http.services."))
 		routes.use(hasPrefix(mine, "traefik.enable", "traefik.docker.", "traefik.http.services.", "traefik.port",
 			"traefik.backend", "traefik.swarm.")...)
@@ -143,6 +147,10 @@ func (c *converter) route(service string, r router, values map[string]labelled, 
 	}
 	if len(exact) > 0 {
 		c.noRoute(r.rule, Changes, "an ingress takes what is below %s, too", strings.Join(exact, ", "))
+	}
+	if others := c.shared.unknownEntries(r.options["entrypoints"].value); len(others) > 0 {
+		c.noRoute(r.options["entrypoints"], Changes, "an ingress serves at the ports 80 and 443, whichever %s had",
+			strings.Join(others, ", "))
 	}
 	routes.use(r.rule)
 	for _, option := range slices.Sorted(maps.Keys(r.options)) {

@@ -17,6 +17,8 @@ type traefikShared struct {
 	entries map[string]entryPoint
 	// byDNS are the resolvers that prove by DNS who has a name, each with the setting that says so.
 	byDNS map[string]labelled
+	// constraints is the setting by which Traefik reads some services alone.
+	constraints labelled
 	// asked is set if Traefik reads only services with traefik.enable=true.
 	asked       bool
 	middlewares []labelled
@@ -39,6 +41,19 @@ func (t traefikShared) reads(labels []labelled) bool {
 		}
 	}
 	return !t.asked
+}
+
+// unknownEntries returns the entry points of a router that nothing in the file describes, and whose names say nothing.
+func (t traefikShared) unknownEntries(named string) (out []string) {
+	for name := range strings.SplitSeq(named, ",") {
+		name = strings.TrimSpace(name)
+		_, known := t.entries[strings.ToLower(name)]
+		usual := slices.Contains([]string{"", "web", "http", "websecure", "https", "web-secure"}, strings.ToLower(name))
+		if !known && !usual {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // entryMiddlewares returns the settings with the middlewares of entry points: of all, if a router names none.
@@ -100,6 +115,9 @@ func (t *traefikShared) set(l labelled) {
 	name := strings.ToLower(l.name)
 	if strings.HasSuffix(name, ".exposedbydefault") {
 		t.asked = t.asked || strings.EqualFold(l.value, "false")
+	}
+	if strings.HasPrefix(name, "providers.") && strings.HasSuffix(name, ".constraints") {
+		t.constraints = l
 	}
 	if rest, of := strings.CutPrefix(name, "certificatesresolvers."); of {
 		if resolver, is := strings.CutSuffix(rest, ".acme.email"); is {
