@@ -165,10 +165,10 @@ type converter struct {
 
 func (c *converter) convert() error {
 	c.topLevel()
+	c.findRoutes()
 	c.findOnce()
 	c.nameAll()
 	c.findAliases()
-	c.findRoutes()
 	c.assets()
 	for _, name := range slices.Sorted(maps.Keys(c.project.Services)) {
 		if err := c.service(c.project.Services[name]); err != nil {
