@@ -38,8 +38,8 @@ func (c *converter) findOnce() {
 	}
 }
 
-// runsOnce returns why a service, judged by itself, is a job; routed is set if a proxy serves it. A deployment that ends
-// would be started again and again.
+// runsOnce returns why a service, judged by itself, is a job; routed is set if a proxy serves it. A deployment that
+// ends would be started again and again.
 func runsOnce(s types.ServiceConfig, routed bool) oneShot {
 	serves := routed || s.NetworkMode == "host" || s.HealthCheck != nil || len(s.Ports) > 0 || len(s.Expose) > 0
 	never := s.Restart == "no" || s.Deploy != nil && s.Deploy.RestartPolicy != nil &&
