@@ -17,8 +17,7 @@ func (c *converter) container(u *unit) api.Container {
 	out := api.Container{User: u.User, WorkingDir: u.WorkingDir, StopSignal: u.StopSignal, ReadOnly: u.ReadOnly}
 	c.source(u, &out)
 	r.carry(at+".user", at+".working_dir", at+".stop_signal", at+".read_only")
-	out.Command = c.argv(at+".command", u.Command)
-	out.Entrypoint = c.argv(at+".entrypoint", u.Entrypoint)
+	c.program(u, &out)
 	out.Env = c.environment(u)
 	if len(u.Labels) > 0 {
 		out.Labels = map[string]string(u.Labels)
@@ -40,6 +39,23 @@ func (c *converter) container(u *unit) api.Container {
 	c.limits(u, &out)
 	c.flags(u)
 	return out
+}
+
+// program converts the command and the entrypoint. An empty list of Compose clears the image's own.
+func (c *converter) program(u *unit, out *api.Container) {
+	command, entrypoint := u.Command, u.Entrypoint
+	cleared := func(argv []string) bool { return argv != nil && len(argv) == 0 }
+	switch {
+	case cleared(entrypoint) && len(command) > 0: // then the command is the whole program
+		c.report.carryAll(u.at + ".entrypoint")
+		c.report.note(u.at+".entrypoint", "clears the image's own: the command became the entrypoint")
+		out.Entrypoint = c.argv(u.at+".command", command)
+		return
+	case cleared(command) && len(entrypoint) > 0: // with an entrypoint the image's command counts no more
+		command = nil
+	}
+	out.Command = c.argv(u.at+".command", command)
+	out.Entrypoint = c.argv(u.at+".entrypoint", entrypoint)
 }
 
 func (c *converter) argv(at string, argv []string) []string {

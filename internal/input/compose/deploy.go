@@ -40,6 +40,9 @@ func (c *converter) restart(u *unit, s types.ServiceConfig, out *api.DeploymentS
 		}
 	default:
 		out.Restart = "always"
+		if policy.MaxAttempts != nil {
+			r.lost(here+".max_attempts", Changes, "a container that ends is started again without a bound; on-failure has one")
+		}
 	}
 }
 

@@ -110,6 +110,10 @@ func (c *converter) files(u *unit, out *api.Container) {
 		if !path.IsAbs(target) {
 			target = "/" + strings.TrimPrefix(orText(target, mounted.Source), "/")
 		}
+		if mode := mounted.Mode; mode != nil && *mode&0o111 != 0 {
+			r.lost(fmt.Sprintf("%s.configs[%d].mode", u.at, i), Breaks,
+				"the file can't be executed: name the program that reads it in the command, such as sh %s", target)
+		}
 		u.from("volumes", fmt.Sprintf("%s.configs[%d]", u.at, i))
 		out.Volumes = append(out.Volumes, "${asset."+configAsset+"."+c.assetKeys[mounted.Source]+"}:"+target+":ro")
 	}

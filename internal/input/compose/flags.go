@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/compose-spec/compose-go/v2/types"
 
@@ -85,8 +86,8 @@ func (c *converter) flags(u *unit) {
 	truth("stdin_open", "interactive", u.StdinOpen)
 	truth("init", "init", u.Init != nil && *u.Init)
 	truth("oom_kill_disable", "oom-kill-disable", u.OomKillDisable)
-	text("pid", "pid", u.Pid)
-	text("ipc", "ipc", u.Ipc)
+	c.shares(u, "pid", "its processes", u.Pid)
+	c.shares(u, "ipc", "its shared memory", u.Ipc)
 	text("uts", "uts", u.Uts)
 	text("userns_mode", "userns", u.UserNSMode)
 	text("cgroup", "cgroupns", u.Cgroup)
@@ -105,10 +106,29 @@ func (c *converter) flags(u *unit) {
 	number("mem_reservation", "memory-reservation", int64(u.MemReservation))
 	number("memswap_limit", "memory-swap", int64(u.MemSwapLimit))
 	number("mem_swappiness", "memory-swappiness", int64(u.MemSwappiness))
+	if u.MemSwappiness == 0 {
+		c.report.lostIfWritten(u.at+".mem_swappiness", Changes, `write docker_options = ["--memory-swappiness=0"]`)
+	}
 	number("oom_score_adj", "oom-score-adj", u.OomScoreAdj)
 	number("pids_limit", "pids-limit", u.PidsLimit)
 	c.flagLists(u)
 	c.blockIO(u)
+}
+
+// shares converts a namespace that a container may have in common with the machine or another container.
+func (c *converter) shares(u *unit, key, what, value string) {
+	at := u.at + "." + key
+	switch kind, of, _ := strings.Cut(value, ":"); {
+	case value == "":
+		c.report.carry(at)
+	case kind == "service":
+		c.report.lost(at, Breaks, "it shared %s with %s, and no two pods do; put both programs into one image", what, of)
+	case kind == "container":
+		c.report.differs(at, "it shares %s with the container %s, which is not part of the manifests", what, of)
+		u.flag(c, at, "--"+key+"="+value)
+	default:
+		u.flag(c, at, "--"+key+"="+value)
+	}
 }
 
 func (c *converter) flagLists(u *unit) {

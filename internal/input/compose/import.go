@@ -108,6 +108,7 @@ func Import(ctx context.Context, o Options) (Result, error) {
 func load(
 	ctx context.Context, o Options, heard *warnings,
 ) (project *types.Project, environment map[string]string, err error) {
+	registerRaw()
 	defer heard.listen()()
 	defer func() {
 		if failed := recover(); failed != nil {
@@ -154,6 +155,9 @@ type converter struct {
 	// the reason for leaving them out.
 	routes  map[string]*siteRoutes
 	proxies map[string]string
+	// claimed holds, per path of a host, where its ingress leads. shared holds what Traefik's routers have in common.
+	claimed map[string]string
+	shared  traefikShared
 	// ingresses holds the names of ingresses that are in use.
 	ingresses map[string]bool
 	steps     steps
@@ -161,10 +165,10 @@ type converter struct {
 
 func (c *converter) convert() error {
 	c.topLevel()
+	c.findRoutes()
 	c.findOnce()
 	c.nameAll()
 	c.findAliases()
-	c.findRoutes()
 	c.assets()
 	for _, name := range slices.Sorted(maps.Keys(c.project.Services)) {
 		if err := c.service(c.project.Services[name]); err != nil {

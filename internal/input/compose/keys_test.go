@@ -28,7 +28,6 @@ var silent = map[string]string{
 	"services.all.ports[2].protocol":   "tcp is the default",
 	"jobs.report.profiles[0]":          "what must be asked for by a profile is a job, which must be asked for",
 	"services.all.deploy.resources.reservations.devices[0].capabilities[0]": "gpu is the only kind there is",
-	"services.all.image":                            "the service that it extends has an image, too",
 	"services.all.links[0]":                         "it depends on the service, too",
 	"services.all.volumes[2].bind.create_host_path": "Tend makes no folder",
 	"networks.out.driver":                           "the driver doesn't matter to services that meet",
@@ -60,10 +59,13 @@ var quiet = map[string]string{
 	"network_own networks.front.driver":                                                "bridge is the default",
 	"ports_long services.web.ports[0].protocol":                                        "tcp is the default",
 	"ports_long services.web.ports[0].mode":                                            "one machine has one way to publish a port",
-	"version version":                                                                  "Compose itself ignores it",
-	"volume_external volumes.data.external":                                            "a volume is mounted by its name, its maker doesn't matter",
-	"volume_local volumes.data.driver":                                                 "local is the default",
-	"volume_nfs volumes.data.driver":                                                   "local is the default",
+	"restart_any services.web.deploy.restart_policy.condition":                         "any is the default",
+	"traefik_host_shared services.api.labels[1]":                                       "another router of the host has TLS",
+	"build_image_shared services.web.build.context":                                    "the file's folder is the default",
+	"version version":                       "Compose itself ignores it",
+	"volume_external volumes.data.external": "a volume is mounted by its name, its maker doesn't matter",
+	"volume_local volumes.data.driver":      "local is the default",
+	"volume_nfs volumes.data.driver":        "local is the default",
 }
 
 // TestNoKeyIsSilent: remove any one value from the file with every key, and the manifests or the report change: nothing

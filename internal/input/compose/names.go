@@ -80,13 +80,19 @@ func configKey(name string) string {
 	return text
 }
 
+// assetKey returns an asset's key for a config's name: app_conf for app.conf. A manifest writes it without quotes, so
+// it begins with a letter or _.
 func assetKey(name string) string {
-	return strings.Map(func(r rune) rune {
+	text := strings.Map(func(r rune) rune {
 		if plainKey().MatchString(string(r)) {
 			return r
 		}
 		return '_'
 	}, name)
+	if text == "" || text[0] == '-' || text[0] >= '0' && text[0] <= '9' {
+		text = "_" + text
+	}
+	return text
 }
 
 // lastKey returns the author's name at the end of a path.

@@ -11,7 +11,7 @@ import (
 
 // tendNetwork is the finding about a network of the Compose file. One network between nodes serves the whole cluster,
 // with rules for all scopes, so a single application doesn't declare it.
-const tendNetwork = `not made: all containers meet on tend0, so those that shared no network can reach each other, too`
+const tendNetwork = "not made: all containers meet on tend0"
 
 // declaredNetworks reports the settings of networks that are lost. A network that only lets services meet loses
 // nothing.
@@ -24,11 +24,36 @@ func (c *converter) declaredNetworks() {
 			r.carry(at + ".name")
 			continue
 		}
-		if name != "default" {
+		inside, outside := c.parted(name)
+		switch {
+		case name == "default": // the other one of two that are parted has its own network here
+		case inside != "":
+			r.differs(at, "%s, so those that shared no network, such as %s and %s, can reach each other too", tendNetwork,
+				inside, outside)
+		default:
 			r.note(at, "%s", tendNetwork)
 		}
 		c.declaredNetwork(at, network)
 	}
+}
+
+// parted returns a service of a network, and one with which it shares no network; "" if there are no two such.
+func (c *converter) parted(network string) (inside, outside string) {
+	names := slices.Sorted(maps.Keys(c.project.Services))
+	for _, inside := range names {
+		joined := c.project.Services[inside].Networks
+		if _, in := joined[network]; !in {
+			continue
+		}
+		for _, outside := range names {
+			others := c.project.Services[outside].Networks
+			meets := func(name string) bool { _, both := others[name]; return both }
+			if len(others) > 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(joined)), meets) {
+				return inside, outside
+			}
+		}
+	}
+	return "", ""
 }
 
 func (c *converter) declaredNetwork(at string, network types.NetworkConfig) {

@@ -22,16 +22,20 @@ func (c *converter) nginxProxy(service string, routes *siteRoutes) {
 	values := map[string]labelled{}
 	for name, value := range c.project.Services[service].Environment {
 		if value != nil && (strings.HasPrefix(name, "VIRTUAL_") || strings.HasPrefix(name, "LETSENCRYPT_") ||
-			name == "HTTPS_METHOD") {
+			name == "HTTPS_METHOD" || name == "NETWORK_ACCESS") {
 			values[name] = labelled{name, *value, at}
 		}
+	}
+	if several, given := values["VIRTUAL_HOST_MULTIPORTS"]; given {
+		c.noRoute(labelled{several.name, "…", at}, Breaks, "an ingress leads to one port. %s", siteGone)
+		delete(values, "VIRTUAL_HOST_MULTIPORTS")
 	}
 	named := values["VIRTUAL_HOST"]
 	if strings.TrimSpace(named.value) == "" {
 		return
 	}
 	secure := hostsIn(values["LETSENCRYPT_HOST"].value)
-	next := site{at: at, port: c.onlyPort(service)}
+	next := site{by: named, port: c.onlyPort(service)}
 	if port, err := strconv.Atoi(values["VIRTUAL_PORT"].value); err == nil {
 		next.port = port
 	}
@@ -46,17 +50,31 @@ func (c *converter) nginxProxy(service string, routes *siteRoutes) {
 		}
 		routes.add(host, one, location)
 	}
+	c.nginxVariables(values, routes)
+}
+
+// nginxVariables reports the variables that say more than an ingress does.
+func (c *converter) nginxVariables(values map[string]labelled, routes *siteRoutes) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
+		l := values[name]
 		switch name {
-		case "VIRTUAL_HOST", "VIRTUAL_PORT", "VIRTUAL_PATH", "VIRTUAL_DEST", "LETSENCRYPT_HOST", "LETSENCRYPT_EMAIL":
+		case "VIRTUAL_HOST", "VIRTUAL_PORT", "VIRTUAL_PATH", "LETSENCRYPT_HOST", "LETSENCRYPT_EMAIL":
+		case "VIRTUAL_DEST":
+			if l.value != "" && l.value != "/" {
+				c.noRoute(l, Breaks, otherPath)
+			}
 		case "VIRTUAL_PROTO":
-			if values[name].value != "http" {
-				c.noRoute(values[name], Breaks, "an ingress speaks HTTP to its pods")
+			if l.value != "http" {
+				c.noRoute(l, Breaks, speaksHTTP)
+			}
+		case "NETWORK_ACCESS":
+			if l.value != "external" {
+				c.noRoute(l, Breaks, refusedAddresses)
 			}
 		default:
-			c.noRoute(values[name], Changes, "an ingress has no equivalent")
+			c.noRoute(l, Changes, "an ingress has no equivalent")
 		}
-		routes.use(values[name])
+		routes.use(l)
 	}
 }
 

@@ -32,14 +32,16 @@ func (c *converter) findOnce() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.project.Services)) {
 		if c.once[name].why == "" {
-			c.once[name] = runsOnce(c.project.Services[name])
+			routes := c.routes[name]
+			c.once[name] = runsOnce(c.project.Services[name], routes != nil && len(routes.sites) > 0)
 		}
 	}
 }
 
-// runsOnce returns why a service, judged by itself, is a job. A deployment that ends would be started again and again.
-func runsOnce(s types.ServiceConfig) oneShot {
-	serves := s.NetworkMode == "host" || s.HealthCheck != nil || len(s.Ports) > 0 || len(s.Expose) > 0
+// runsOnce returns why a service, judged by itself, is a job; routed is set if a proxy serves it. A deployment that
+// ends would be started again and again.
+func runsOnce(s types.ServiceConfig, routed bool) oneShot {
+	serves := routed || s.NetworkMode == "host" || s.HealthCheck != nil || len(s.Ports) > 0 || len(s.Expose) > 0
 	never := s.Restart == "no" || s.Deploy != nil && s.Deploy.RestartPolicy != nil &&
 		s.Deploy.RestartPolicy.Condition == "none"
 	switch {
@@ -104,8 +106,10 @@ func (c *converter) serviceJob(u *unit, s types.ServiceConfig, once oneShot) err
 	if once.itself && len(s.Profiles) > 0 {
 		r.differs(u.at+".profiles", "it runs whichever profiles are asked for")
 	}
-	if c.routes[s.Name] != nil {
-		r.differs(u.at+".labels", "a job serves no requests: no ingress was made of its labels")
+	if routes := c.routes[s.Name]; routes != nil {
+		for _, site := range routes.sites {
+			c.noRoute(site.by, Breaks, "a job serves no requests, so it has no ingress. %s", siteGone)
+		}
 	}
 	if s.Deploy != nil && s.Deploy.Mode == "global-job" {
 		r.lost(u.at+".deploy.mode", Changes, "it runs on one node, not on each")

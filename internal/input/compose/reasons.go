@@ -43,7 +43,7 @@ var reasons = map[string]reason{
 		"Tend runs no models; run one as a service, or name its address in environment"},
 	"services.*.post_start": {Changes,
 		"Tend runs nothing inside a started container; post_deploy runs once a release is rolled out"},
-	"services.*.pre_start": {Changes, "write an init block"},
+	"services.*.pre_start": {Breaks, "write an init block"},
 	"services.*.pre_stop": {Changes,
 		"a container is stopped by stop_signal and stop_grace_period alone"},
 	"services.*.provider": {Breaks,

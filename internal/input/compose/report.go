@@ -198,7 +198,7 @@ func (r *report) visit(file string, n, at *yaml.Node, path string, placed map[st
 		return
 	case n.Kind == yaml.SequenceNode && known && len(n.Content) > 0:
 		for i, item := range n.Content {
-			r.visit(file, resolved(item), item, fmt.Sprintf("%s[%d]", path, i), placed, depth+1)
+			r.visit(file, resolved(item), item, entry(path, i, resolved(item)), placed, depth+1)
 		}
 		return
 	}
@@ -206,6 +206,15 @@ func (r *report) visit(file string, n, at *yaml.Node, path string, placed map[st
 		weight, text := why(general)
 		r.add(Finding{File: file, Line: at.Line, Column: at.Column, Path: path, Lost: true, Weight: weight, Text: text})
 	}
+}
+
+// entry returns the path of a list's entry. A build's argument has that of its name, which is known of the other form.
+func entry(path string, i int, n *yaml.Node) string {
+	if n != nil && n.Kind == yaml.ScalarNode && strings.HasSuffix(path, ".build.args") {
+		name, _, _ := strings.Cut(n.Value, "=")
+		return join(path, name)
+	}
+	return fmt.Sprintf("%s[%d]", path, i)
 }
 
 func (r *report) visitKeys(file string, n *yaml.Node, path string, placed map[string]bool, depth int) {

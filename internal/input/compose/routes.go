@@ -25,8 +25,8 @@ type siteRoutes struct {
 // site is one host of a service.
 type site struct {
 	host  string
-	at    string // the label that names it
-	port  int
+	by    labelled // the label that names it
+	port  int      // of the containers; 0 leaves it to the ingress
 	tls   *api.IngressTLS
 	paths []api.IngressLocation
 }
@@ -38,8 +38,8 @@ type labelled struct{ name, value, at string }
 // to services. It also finds those proxies: the ingresses replace them, and both want the same ports, so the proxies
 // are left out.
 func (c *converter) findRoutes() {
-	c.routes, c.proxies = map[string]*siteRoutes{}, map[string]string{}
-	emails := c.certificateEmails()
+	c.routes, c.proxies, c.claimed = map[string]*siteRoutes{}, map[string]string{}, map[string]string{}
+	c.readTraefik()
 	made, there := map[string]bool{}, map[string]bool{}
 	for _, s := range c.project.Services {
 		there[imageBase(s.Image)] = true
@@ -47,13 +47,13 @@ func (c *converter) findRoutes() {
 	for _, name := range slices.Sorted(maps.Keys(c.project.Services)) {
 		labels := c.labelsOf(name)
 		routes := &siteRoutes{used: map[string]bool{}}
-		c.traefik(name, labels, routes, emails)
+		c.traefik(name, labels, routes)
 		if len(routes.used) > 0 {
 			routes.outside = outside(there, "traefik", "Traefik")
 		}
 		made["traefik"] = made["traefik"] || len(routes.sites) > 0
 		before := len(routes.sites)
-		c.caddy(labels, routes)
+		c.caddy(name, labels, routes)
 		if len(routes.sites) > before {
 			made["caddy-docker-proxy"] = true
 			routes.outside = outside(there, "caddy-docker-proxy", "Caddy")
@@ -72,21 +72,8 @@ func (c *converter) findRoutes() {
 			c.report.carryAll(at)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.project.Services)) {
-		s := c.project.Services[name]
-		if proxy := imageBase(s.Image); made[proxy] && s.Build == nil {
-			c.proxies[name] = "Tend's own proxy serves the ingresses made of the labels and variables, at the same ports. What this one was told elsewhere (files, plugins) is lost"
-			delete(c.routes, name)
-		}
-	}
-}
-
-// outside returns the proxy that reads labels, if it isn't in the file.
-func outside(there map[string]bool, image, name string) string {
-	if there[image] {
-		return ""
-	}
-	return name
+	c.leaveOut(made)
+	c.oneTLS()
 }
 
 // labelsOf returns the labels of a service's containers, and those that Swarm gives the service.
@@ -103,17 +90,16 @@ func (c *converter) labelsOf(name string) (out []labelled) {
 	return out
 }
 
-// add adds a location to a service's sites. Each host has one site.
+// add adds a location to a service's sites. Each host has one site for each port of the containers.
 func (r *siteRoutes) add(host string, next site, location *api.IngressLocation) {
-	at := slices.IndexFunc(r.sites, func(s site) bool { return s.host == host })
+	at := slices.IndexFunc(r.sites, func(s site) bool { return s.host == host && s.port == next.port })
 	if at < 0 {
 		next.host = host
 		r.sites = append(r.sites, next)
 		at = len(r.sites) - 1
 	}
+	r.secure(host, next.tls)
 	s := &r.sites[at]
-	s.tls = cmp.Or(s.tls, next.tls)
-	s.port = cmp.Or(s.port, next.port)
 	if location == nil {
 		location = &api.IngressLocation{Path: "/"}
 	}
@@ -123,6 +109,40 @@ func (r *siteRoutes) add(host string, next site, location *api.IngressLocation) 
 		return
 	}
 	s.paths = append(s.paths, *location)
+}
+
+// secure gives a TLS policy to the sites of a host, and reports whether there are any.
+func (r *siteRoutes) secure(host string, tls *api.IngressTLS) (found bool) {
+	for i := range r.sites {
+		if r.sites[i].host == host {
+			r.sites[i].tls = mergeTLS(r.sites[i].tls, tls)
+			found = true
+		}
+	}
+	return found
+}
+
+// mergeTLS returns the one policy of a host for which there are two.
+func mergeTLS(a, b *api.IngressTLS) *api.IngressTLS {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	return &api.IngressTLS{Provider: cmp.Or(a.Provider, b.Provider), Email: cmp.Or(a.Email, b.Email)}
+}
+
+// oneTLS gives each host one TLS policy, whichever services serve it: Tend refuses a second one.
+func (c *converter) oneTLS() {
+	policies := map[string]*api.IngressTLS{}
+	for _, name := range slices.Sorted(maps.Keys(c.routes)) {
+		for _, s := range c.routes[name].sites {
+			policies[s.host] = mergeTLS(policies[s.host], s.tls)
+		}
+	}
+	for _, routes := range c.routes {
+		for i := range routes.sites {
+			routes.sites[i].tls = policies[routes.sites[i].host]
+		}
+	}
 }
 
 // takeRouteLabels removes from a deployment the labels, and the variables of nginx-proxy, that became ingresses.
@@ -153,6 +173,13 @@ func (c *converter) addRoutes(u *unit, service string) error {
 		return nil
 	}
 	for _, s := range routes.sites {
+		if err := api.CheckHost(s.host); err != nil {
+			c.report.lost(s.by.at, Breaks, "%s. %s", err, siteGone)
+			continue
+		}
+		if s.paths = c.claim(u, s); len(s.paths) == 0 {
+			continue
+		}
 		own := *u
 		own.name = c.ingressName(u.name)
 		spec := api.IngressSpec{Host: s.host, Service: u.name, Port: s.port, TLS: s.tls}
@@ -162,25 +189,9 @@ func (c *converter) addRoutes(u *unit, service string) error {
 		if len(s.paths) != 1 || s.paths[0].Path != "/" {
 			spec.Locations = s.paths
 		}
-		own.place("host", s.at)
-		own.place("locations", s.at)
-		scheme := "http"
-		if s.tls != nil {
-			scheme = "https"
-		}
-		if err := api.CheckHost(s.host); err != nil {
-			c.report.lost(s.at, Breaks, "%s. %s", err, siteGone)
-			continue
-		}
-		stay := ""
-		if routes.outside != "" && !strings.HasSuffix(s.at, ".deploy.labels") {
-			what := "labels stay, for a "
-			if strings.HasSuffix(s.at, ".environment") {
-				what = "variables stay, for an "
-			}
-			stay = "; the " + what + routes.outside + " outside of the file"
-		}
-		c.report.note(s.at, "became ingress/%s/%s, at %s://%s%s", c.scope, own.name, scheme, s.host, stay)
+		own.place("host", s.by.at)
+		own.place("locations", s.by.at)
+		c.report.note(s.by.at, "became ingress/%s/%s, at %s://%s%s", c.scope, own.name, s.scheme(), s.host, routes.stay(s.by.at))
 		c.steps.hosts = append(c.steps.hosts, s.host)
 		if err := c.add(api.KindIngress, &own, spec); err != nil {
 			return err
@@ -189,10 +200,49 @@ func (c *converter) addRoutes(u *unit, service string) error {
 	return nil
 }
 
+// claim returns the locations of a site that no other site has. Tend refuses an apply with two that have one.
+func (c *converter) claim(u *unit, s site) (free []api.IngressLocation) {
+	to := u.name
+	if s.port != 0 {
+		to = fmt.Sprintf("port %d of %s", s.port, u.name)
+	}
+	for _, location := range s.paths {
+		claim := s.host + location.Below()
+		if other, taken := c.claimed[claim]; taken {
+			c.noRoute(s.by, Breaks, "%s leads to %s already, and would lead to %s too: an ingress leads a path to one port of one workload",
+				claim, other, to)
+			continue
+		}
+		c.claimed[claim] = to
+		free = append(free, location)
+	}
+	return free
+}
+
+func (s site) scheme() string {
+	if s.tls != nil {
+		return "https"
+	}
+	return "http"
+}
+
+// stay says that labels or variables stay with the containers, for the proxy outside of the file that reads them.
+func (r *siteRoutes) stay(at string) string {
+	switch {
+	case r.outside == "" || strings.HasSuffix(at, ".deploy.labels"):
+		return ""
+	case strings.HasSuffix(at, ".environment"):
+		return "; the variables stay, for an " + r.outside + " outside of the file"
+	}
+	return "; the labels stay, for a " + r.outside + " outside of the file"
+}
+
 // noRoute reports a label that can't be converted to an ingress.
 func (c *converter) noRoute(l labelled, weight Weight, format string, args ...any) {
-	c.report.findings[l.at] = append(c.report.findings[l.at], Finding{Path: l.at, Weight: weight,
-		Text: l.name + "=" + l.value + ": " + fmt.Sprintf(format, args...)})
+	found := Finding{Path: l.at, Weight: weight, Text: l.name + "=" + l.value + ": " + fmt.Sprintf(format, args...)}
+	if !slices.Contains(c.report.findings[l.at], found) { // two routers may have one middleware
+		c.report.findings[l.at] = append(c.report.findings[l.at], found)
+	}
 }
 
 // use marks labels as part of an ingress.

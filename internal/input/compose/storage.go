@@ -42,6 +42,12 @@ func (c *converter) mount(u *unit, at string, v types.ServiceVolumeConfig, out *
 		c.bind(u, at, v, out)
 	case v.Type == types.VolumeTypeVolume && v.Source == "":
 		c.report.differs(at, NamelessVolume)
+		if v.ReadOnly {
+			c.report.lost(at+".read_only", Changes, "a volume without a name can be written")
+		}
+		if v.Volume != nil && v.Volume.NoCopy {
+			c.report.lost(at+".volume.nocopy", Changes, "a volume without a name begins with what the image has at its path")
+		}
 		u.flag(c, at, "--volume="+v.Target)
 	case v.Type == types.VolumeTypeVolume:
 		name := v.Source

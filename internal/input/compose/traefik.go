@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -11,15 +12,30 @@ import (
 
 // router holds the labels of one router of Traefik.
 type router struct {
-	name     string
-	rule     labelled
-	options  map[string]labelled // by the part of the label after the router's name
-	redirect bool
-	strip    []string
+	name        string
+	rule        labelled
+	options     map[string]labelled // by the part of the label after the router's name
+	middlewares []middleware
+	redirect    bool // a middleware redirects to HTTPS
+	strip       []stripped
 }
 
+// stripped is a prefix that a middleware takes off the path of a request.
+type stripped struct {
+	prefix string
+	by     labelled
+}
+
+const (
+	// speaksHTTP is the finding about pods that are to be asked over TLS.
+	speaksHTTP = "an ingress speaks HTTP to its pods"
+	// byDNS is the finding about certificates that need no way in from outside.
+	byDNS = "certificates are obtained over HTTP, which has to reach the machine from outside; for DNS see " +
+		"docs/use/kinds/ingress.md#certificates"
+)
+
 // traefik reads the labels of Traefik 2 and 3, and the rule of Traefik 1.
-func (c *converter) traefik(service string, labels []labelled, routes *siteRoutes, emails map[string]string) {
+func (c *converter) traefik(service string, labels []labelled, routes *siteRoutes) {
 	mine := hasPrefix(labels, "traefik.")
 	if len(mine) == 0 {
 		return
@@ -28,14 +44,18 @@ func (c *converter) traefik(service string, labels []labelled, routes *siteRoute
 	for _, l := range mine {
 		values[strings.ToLower(l.name)] = l
 	}
-	if strings.EqualFold(values["traefik.enable"].value, "false") {
+	if !c.shared.reads(mine) {
 		routes.use(mine...)
-		c.report.note(values["traefik.enable"].at, "traefik.enable=false: nothing outside reaches it, as before")
+		if enable, given := values["traefik.enable"]; given {
+			c.report.note(enable.at, "traefik.enable=%s: nothing outside reaches it, as before", enable.value)
+		} else {
+			c.report.note(mine[0].at, "Traefik reads only services with traefik.enable=true: nothing outside reaches it, as before")
+		}
 		return
 	}
 	c.traefik1(values, routes)
-	for _, r := range routersOf(mine) {
-		c.route(service, r, mine, values, routes, emails)
+	for _, r := range c.routersOf(mine) {
+		c.route(service, r, values, routes)
 	}
 	for _, l := range hasPrefix(mine, "traefik.tcp.", "traefik.udp.") {
 		if strings.HasSuffix(l.name, ".rule") || strings.HasSuffix(l.name, ".entrypoints") {
@@ -44,13 +64,19 @@ func (c *converter) traefik(service string, labels []labelled, routes *siteRoute
 		}
 	}
 	if len(routes.sites) > 0 {
+		if c.shared.constraints.name != "" {
+			c.noRoute(c.shared.constraints, Breaks,
+				"it chose the services that Traefik served, and each one with a rule has an ingress here: leave out the others")
+		}
+		c.balancer(hasPrefix(mine, "traefik.http.services."))
 		routes.use(hasPrefix(mine, "traefik.enable", "traefik.docker.", "traefik.http.services.", "traefik.port",
 			"traefik.backend", "traefik.swarm.")...)
 	}
 }
 
-// routersOf collects the labels of routers, in the order of their names.
-func routersOf(labels []labelled) (out []router) {
+// routersOf collects the labels of routers, in the order of their names. One that only redirects comes after those that
+// say what its host serves.
+func (c *converter) routersOf(labels []labelled) (out []router) {
 	byName := map[string]*router{}
 	for _, l := range hasPrefix(labels, "traefik.http.routers.") {
 		name, option, _ := strings.Cut(l.name[len("traefik.http.routers."):], ".")
@@ -66,38 +92,73 @@ func routersOf(labels []labelled) (out []router) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		if byName[name].rule.name != "" {
-			out = append(out, *byName[name])
+		r := byName[name]
+		if r.rule.name == "" {
+			first := r.options[slices.Min(slices.Collect(maps.Keys(r.options)))]
+			c.noRoute(first, Breaks, "its router has no rule, so the defaultRule of Traefik is the one. %s", siteGone)
+			continue
 		}
+		r.middlewares = c.shared.middlewaresOf(*r)
+		r.redirect = slices.ContainsFunc(r.middlewares, middleware.redirects)
+		out = append(out, *r)
 	}
+	slices.SortStableFunc(out, func(a, b router) int {
+		return map[bool]int{true: 1}[c.onlyRedirects(a)] - map[bool]int{true: 1}[c.onlyRedirects(b)]
+	})
 	return out
 }
 
+// onlyRedirects reports whether a router serves nothing but redirects to HTTPS.
+func (c *converter) onlyRedirects(r router) bool {
+	_, secure := c.secured(r)
+	return r.redirect && !secure
+}
+
 // route converts one router to sites.
-func (c *converter) route(
-	service string, r router, mine []labelled, values map[string]labelled, routes *siteRoutes, emails map[string]string,
-) {
-	found, exact, err := placesOf(r.rule.value)
-	if err != nil {
-		c.noRoute(r.rule, Breaks, "%s. %s", err, siteGone)
+func (c *converter) route(service string, r router, values map[string]labelled, routes *siteRoutes) {
+	if to := r.options["service"]; strings.HasSuffix(to.value, "@internal") {
+		c.noRoute(r.rule, Changes, "%s is Traefik's own, and is served no more", to.value)
 		return
 	}
-	c.middlewares(&r, mine, routes)
-	next := site{at: r.rule.at, port: c.portOfRouter(service, r, values), tls: r.tls(emails)}
+	found, exact, err := placesOf(r.rule.value)
+	switch {
+	case err != nil && c.onlyRedirects(r):
+		c.noRoute(r.rule, Trifle, "a host with TLS redirects by itself")
+		return
+	case err != nil:
+		c.noRoute(r.rule, Breaks, "%s. %s", err, siteGone)
+		return
+	case !c.leadsHere(service, r, values):
+		c.noRoute(r.rule, Breaks, "it leads to %s, which isn't this service. %s", r.options["service"].value, siteGone)
+		return
+	}
+	c.middlewares(service, &r, routes)
+	if resolver, _ := c.secured(r); c.shared.byDNS[strings.ToLower(resolver)].name != "" {
+		c.noRoute(c.shared.byDNS[strings.ToLower(resolver)], Changes, byDNS)
+	}
+	next := site{by: r.rule, port: c.portOfRouter(service, r, values), tls: c.tlsOf(r)}
 	for _, at := range found {
-		var location *api.IngressLocation
-		if at.path != "" && at.path != "/" {
-			location = &api.IngressLocation{Path: at.path, Strip: slices.Contains(r.strip, at.path)}
+		if c.onlyRedirects(r) && routes.secure(at.host, next.tls) {
+			continue
 		}
-		routes.add(at.host, next, location)
+		for _, location := range c.locations(at.path, r.strip) {
+			routes.add(at.host, next, location)
+		}
 	}
 	if len(exact) > 0 {
 		c.noRoute(r.rule, Changes, "an ingress takes what is below %s, too", strings.Join(exact, ", "))
 	}
+	if others := c.shared.unknownEntries(r.options["entrypoints"].value); len(others) > 0 {
+		c.noRoute(r.options["entrypoints"], Changes, "an ingress serves at the ports 80 and 443, whichever %s had",
+			strings.Join(others, ", "))
+	}
 	routes.use(r.rule)
 	for _, option := range slices.Sorted(maps.Keys(r.options)) {
-		switch first, _, _ := strings.Cut(option, "."); first {
-		case "entrypoints", "tls", "service", "priority", "middlewares":
+		switch first, _, _ := strings.Cut(option, "."); {
+		case option == "tls.options" && r.options[option].value != "default":
+			c.noRoute(r.options[option], Breaks,
+				"these options aren't in the labels; if they ask for a client's certificate, an ingress admits everyone without one")
+		case slices.Contains([]string{"entrypoints", "tls", "service", "priority", "middlewares"}, first):
 			routes.use(r.options[option])
 		default:
 			c.noRoute(r.options[option], Changes, "an ingress has no equivalent")
@@ -105,10 +166,8 @@ func (c *converter) route(
 	}
 }
 
-// tls returns the TLS policy of a router's hosts. A router that only redirects to HTTPS takes the policy of the other
-// router of its hosts.
-func (r router) tls(emails map[string]string) *api.IngressTLS {
-	resolver, secure := "", r.redirect
+// secured returns the certificate resolver of a router, and whether the router serves HTTPS.
+func (c *converter) secured(r router) (resolver string, secure bool) {
 	for option, l := range r.options {
 		switch {
 		case option == "tls":
@@ -118,23 +177,51 @@ func (r router) tls(emails map[string]string) *api.IngressTLS {
 		case strings.HasPrefix(option, "tls."):
 			secure = true
 		case option == "entrypoints":
-			for _, name := range strings.Split(l.value, ",") {
+			for name := range strings.SplitSeq(l.value, ",") {
 				name = strings.TrimSpace(strings.ToLower(name))
-				secure = secure || name == "websecure" || name == "https" || name == "web-secure"
+				entry := c.shared.entries[name]
+				resolver = cmp.Or(resolver, entry.resolver)
+				secure = secure || entry.tls || name == "websecure" || name == "https" || name == "web-secure"
 			}
 		}
 	}
-	if !secure {
+	return resolver, secure
+}
+
+// tlsOf returns the TLS policy of a router's hosts. A router that only redirects to HTTPS takes the policy of the other
+// router of its hosts.
+func (c *converter) tlsOf(r router) *api.IngressTLS {
+	resolver, secure := c.secured(r)
+	if !secure && !r.redirect {
 		return nil
 	}
-	return &api.IngressTLS{Email: emails[strings.ToLower(resolver)]}
+	return &api.IngressTLS{Email: c.shared.emails[strings.ToLower(resolver)]}
+}
+
+// leadsHere reports whether a router leads to the containers of the service that has its labels.
+func (c *converter) leadsHere(service string, r router, values map[string]labelled) bool {
+	to, named := r.options["service"]
+	if !named {
+		return true
+	}
+	name, provider, _ := strings.Cut(strings.ToLower(to.value), "@")
+	if !ofLabels(provider) {
+		return false
+	}
+	for label := range values {
+		if strings.HasPrefix(label, "traefik.http.services."+name+".") {
+			return true
+		}
+	}
+	return name == Label(service)+"-"+Label(c.project.Name) // the name that Traefik gives to one without such labels
 }
 
 // portOfRouter returns the port of the containers that a router leads to; 0 leaves it to the ingress.
 func (c *converter) portOfRouter(service string, r router, values map[string]labelled) int {
 	names := []string{r.name}
 	if l, named := r.options["service"]; named {
-		names = []string{strings.TrimSuffix(l.value, "@docker")}
+		name, _, _ := strings.Cut(l.value, "@")
+		names = []string{name}
 	} else {
 		for _, name := range slices.Sorted(maps.Keys(values)) { // the only service of the labels is every router's
 			if rest, of := strings.CutPrefix(name, "traefik.http.services."); of {
@@ -174,98 +261,23 @@ func (c *converter) onlyPort(service string) int {
 	return n
 }
 
-// middlewares converts the middlewares that an ingress has too: a redirect to HTTPS, and a stripped prefix. It reports
-// all others; one that asks for a password has the weight Breaks, since the site would be open.
-func (c *converter) middlewares(r *router, mine []labelled, routes *siteRoutes) {
-	for _, name := range strings.Split(r.options["middlewares"].value, ",") {
-		name = strings.TrimSpace(name)
-		if name == "" {
-			continue
-		}
-		plain := strings.TrimSuffix(name, "@docker")
-		options := hasPrefix(mine, strings.ToLower("traefik.http.middlewares."+plain+"."))
-		if len(options) == 0 {
-			c.noRoute(r.options["middlewares"], Changes,
-				"the middleware %s isn't defined in these labels, so it isn't converted", name)
-			continue
-		}
-		for _, l := range options {
-			rest := strings.ToLower(l.name[len("traefik.http.middlewares.")+len(plain)+1:])
-			switch {
-			case strings.HasPrefix(rest, "redirectscheme."):
-				r.redirect = r.redirect || strings.HasSuffix(rest, ".scheme") && l.value == "https"
-				routes.use(l)
-			case rest == "stripprefix.prefixes":
-				for _, prefix := range strings.Split(l.value, ",") {
-					r.strip = append(r.strip, strings.TrimSpace(prefix))
-				}
-				routes.use(l)
-			case strings.HasPrefix(rest, "compress"):
-				routes.use(l)
-				c.noRoute(l, Trifle, "an ingress doesn't change answers")
-			case strings.Contains(rest, "auth"), strings.HasPrefix(rest, "ipallowlist"), strings.HasPrefix(rest, "ipwhitelist"):
-				c.noRoute(labelled{l.name, "…", l.at}, Breaks,
-					"it required a login, and an ingress admits everyone; let the program require one, or put a proxy in front of it")
-			default:
-				c.noRoute(l, Changes, "an ingress has no equivalent")
-			}
-		}
-	}
-}
-
-// traefik1 reads the rule of Traefik 1: Host:a.example,b.example;PathPrefix:/x.
-func (c *converter) traefik1(values map[string]labelled, routes *siteRoutes) {
-	rule, there := values["traefik.frontend.rule"]
-	if !there {
-		return
-	}
-	var hosts, paths []string
-	strip := false
-	for part := range strings.SplitSeq(rule.value, ";") {
-		name, list, _ := strings.Cut(strings.TrimSpace(part), ":")
-		var entries []string
-		for entry := range strings.SplitSeq(list, ",") {
-			entries = append(entries, strings.TrimSpace(entry))
-		}
-		switch name {
-		case "Host":
-			hosts = entries
-		case "PathPrefix", "PathPrefixStrip":
-			paths, strip = entries, name == "PathPrefixStrip"
+// balancer reports the settings of a service of Traefik that an ingress lacks.
+func (c *converter) balancer(labels []labelled) {
+	for _, l := range labels {
+		_, option, _ := strings.Cut(strings.ToLower(l.name[len("traefik.http.services."):]), ".")
+		switch {
+		case option == "loadbalancer.server.port", option == "loadbalancer.server.scheme" && l.value != "https",
+			option == "loadbalancer.passhostheader" && l.value == "true":
+		case option == "loadbalancer.server.scheme":
+			c.noRoute(l, Breaks, speaksHTTP)
+		case strings.HasPrefix(option, "loadbalancer.sticky"):
+			c.noRoute(l, Changes, "the requests of one client go to any pod; lb { policy = \"ip_hash\" } leads an address to one")
+		case strings.HasPrefix(option, "loadbalancer.healthcheck."):
+			c.noRoute(l, Changes, "an ingress asks no pod by itself; write a readiness probe")
+		case strings.HasPrefix(option, "loadbalancer.") && option != "loadbalancer.server.url":
+			c.noRoute(l, Changes, "an ingress has no equivalent")
 		default:
-			c.noRoute(rule, Breaks, "an ingress has no %s. %s", name, siteGone)
-			return
+			c.noRoute(l, Breaks, "it leads elsewhere than to this service alone, and an ingress leads to one workload")
 		}
 	}
-	if len(hosts) == 0 {
-		c.noRoute(rule, Breaks, "it names no host. %s", siteGone)
-		return
-	}
-	port, _ := strconv.Atoi(values["traefik.port"].value)
-	for _, host := range hosts {
-		next := site{at: rule.at, port: port}
-		if len(paths) == 0 {
-			routes.add(strings.ToLower(host), next, nil)
-		}
-		for _, path := range paths {
-			routes.add(strings.ToLower(host), next, &api.IngressLocation{Path: path, Strip: strip})
-		}
-	}
-	c.noRoute(rule, Changes, "it becomes plain HTTP; for HTTPS add tls {} to the ingress")
-	routes.use(rule)
-}
-
-// certificateEmails returns the address of each certificate resolver of a Traefik in the file, by its name.
-func (c *converter) certificateEmails() map[string]string {
-	out := map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(c.project.Services)) {
-		for _, argument := range c.project.Services[name].Command {
-			flag, value, _ := strings.Cut(strings.TrimLeft(argument, "-"), "=")
-			rest, of := strings.CutPrefix(strings.ToLower(flag), "certificatesresolvers.")
-			if resolver, is := strings.CutSuffix(rest, ".acme.email"); of && is {
-				out[resolver] = value
-			}
-		}
-	}
-	return out
 }

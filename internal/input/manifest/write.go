@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 
 	"tend.dev/tend/api"
@@ -150,6 +151,9 @@ func (w *writer) files(raw json.RawMessage) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(spec.Files)) {
+		if !hclsyntax.ValidIdentifier(name) {
+			return fmt.Errorf("HCL has no form for the key %q: it begins with a letter or _; write it as YAML", name)
+		}
 		switch file := spec.Files[name]; file.Source {
 		case api.AssetInline:
 			w.WriteString(name + " = " + document(file.Text) + "\n")
@@ -220,8 +224,10 @@ func keyOf(name string) string {
 // document returns a text of several lines as a heredoc, or "" if a heredoc would change its meaning.
 func document(text string) string {
 	plain := strings.HasSuffix(text, "\n") && strings.Count(text, "\n") > 1 && !strings.ContainsAny(text, "\r") &&
-		!strings.Contains(text, "${") && !strings.Contains(text, "%{") && !strings.Contains(text, "\nEOT\n") &&
-		!strings.HasPrefix(text, "EOT\n")
+		!strings.Contains(text, "${") && !strings.Contains(text, "%{")
+	for line := range strings.Lines(text) { // HCL ends a heredoc at its word, also between spaces
+		plain = plain && strings.TrimSpace(line) != "EOT"
+	}
 	for _, r := range text {
 		plain = plain && (r >= ' ' || r == '\n' || r == '\t')
 	}

@@ -63,6 +63,29 @@ func TestAnyTextReadsTheSame(t *testing.T) {
 	})
 }
 
+// TestAnyDocumentReadsTheSame: any text of an asset survives being written and read, also one with the word that ends a
+// heredoc.
+func TestAnyDocumentReadsTheSame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := norm.NFC.String(strings.ReplaceAll(rapid.OneOf(
+			rapid.StringMatching(`([ \t]?(EOT|<<EOT|[$%{}a."\\])?[ \t]?\n){2,5}`),
+			rapid.Custom(func(t *rapid.T) string { return rapid.String().Draw(t, "line") + "\n\n" }),
+		).Draw(t, "text"), "\x00", ""))
+		spec, err := json.Marshal(map[string]any{"files": map[string]string{"a": text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		written, err := Write([]Section{{Object: api.Object{Kind: api.KindAsset, Scope: "a", Name: "b", Spec: spec}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := api.DecodeStrict[api.AssetSpec](reload(t, written)[0].Spec)
+		if err != nil || read.Files["a"].Text != text {
+			t.Fatalf("%q was written as\n%s\nand read as %q, %v", text, written, read.Files["a"].Text, err)
+		}
+	})
+}
+
 // TestMalformedReferenceReadsTheSame: the formatter puts no spaces into text that only resembles a reference.
 func TestMalformedReferenceReadsTheSame(t *testing.T) {
 	for _, text := range []string{"${asset...a}", "${ref.a.1b.c}", "${config.a-.b}", "x ${asset.site.index} y"} {
@@ -152,5 +175,12 @@ registry "hub" {
 	if _, err := Write([]Section{{Object: api.Object{Kind: api.KindJob,
 		Metadata: api.Metadata{Labels: map[string]string{"a": "b"}}, Spec: json.RawMessage(`{}`)}}}); err == nil {
 		t.Error("labels were lost in silence")
+	}
+	for key, wanted := range map[string]bool{"a-1": true, "_1": true, "true": true, "1a": false, "-a": false} {
+		text, err := Write([]Section{{Object: api.Object{Kind: api.KindAsset, Scope: "prod", Name: "site",
+			Spec: json.RawMessage(`{"files":{"` + key + `":"x"}}`)}}})
+		if wanted != (err == nil) || wanted && !strings.Contains(string(reload(t, text)[0].Spec), `"`+key+`":"x"`) {
+			t.Errorf("the key %s was written as %s, %v", key, text, err)
+		}
 	}
 }
