@@ -16,7 +16,7 @@ import (
 	"tend.dev/tend/internal/core/access"
 )
 
-// installTime is how long an installation with its hook may take.
+// installTime bounds an installation with its hook.
 const installTime = 16 * time.Minute
 
 // callTime bounds a call of a plugin, and what it asks while it runs.
