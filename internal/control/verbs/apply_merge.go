@@ -40,11 +40,9 @@ func merge(stored records.Read[api.Object], declared api.Object, opts ApplyOptio
 			next.Metadata.Annotations = with(next.Metadata.Annotations, annotationCancel, denied)
 		}
 	}
-	owned, err := opts.own(old, next, now, nil)
+	yielded := yields(old, declared)
+	owned, err := opts.ownCounted(old, next, yielded, now)
 	if err != nil {
-		return api.Object{}, api.ObjectResult{}, err
-	}
-	if owned, err = owned.handOver(old, now); err != nil {
 		return api.Object{}, api.ObjectResult{}, err
 	}
 	next = owned.object
@@ -53,7 +51,7 @@ func merge(stored records.Read[api.Object], declared api.Object, opts ApplyOptio
 	switch {
 	case scaled: // the manifest names no replicas any more
 		next.Metadata.Stamps = with(next.Metadata.Stamps, api.StampScaled, noReplicas)
-	case opts.manager() == api.ManagerApply:
+	case opts.manager() == api.ManagerApply, yielded:
 		delete(next.Metadata.Stamps, api.StampScaled)
 	}
 	if len(owned.changes) > 0 || !stored.Exists() {
@@ -61,4 +59,24 @@ func merge(stored records.Read[api.Object], declared api.Object, opts ApplyOptio
 	}
 	return next, api.ObjectResult{Ref: next.Ref(), Changes: owned.changes, Conflicts: owned.conflicts, Kept: owned.kept,
 		Generation: next.Metadata.Generation, Revision: stored.Modified}, nil
+}
+
+// ownCounted is own, and then gives the count to the autoscaler, if one has it. A count that has yielded is no longer
+// there.
+func (s FieldManager) ownCounted(old, next api.Object, yielded bool, now time.Time) (owned, error) {
+	live := old
+	if yielded {
+		var err error
+		if live.Spec, err = withField(old.Spec, replicasField, nil); err != nil {
+			return owned{}, err
+		}
+	}
+	o, err := s.own(live, next, now, nil)
+	if err == nil && yielded {
+		o.changes, err = changesBetween(old, o.object)
+	}
+	if err != nil {
+		return owned{}, err
+	}
+	return o.handOver(old, now)
 }

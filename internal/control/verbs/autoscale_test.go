@@ -142,3 +142,28 @@ func TestAutoscaleAndAFixedPort(t *testing.T) {
 		deployment("prod", "web", `{"image":"web:1","ports":["80:80"],"autoscale":{"min":1,"max":2,"cpu_target":50}}`))
 	wantRefused(t, err, Invalid, "80")
 }
+
+// TestASyncTakesAForcedScaleBack: its next apply hands the count to the autoscaler.
+func TestASyncTakesAForcedScaleBack(t *testing.T) {
+	w := newWorld(t)
+	sync := w.asSync(trustedSync)
+	for range 2 {
+		if _, err := w.apply(sync, deployment("prod", "web", scaledSpec)); err != nil {
+			t.Fatal(err)
+		}
+		w.wantReplicas("the sync applied", w.countOr(2), "")
+		if err := w.scaleTo(6, FieldManager{ForceConflicts: true}); err != nil {
+			t.Fatal(err)
+		}
+		w.wantReplicas("by force", 6, api.ManagerApply)
+	}
+}
+
+// countOr returns the replicas of the deployment.
+func (w *world) countOr(none int) int {
+	spec, err := api.DecodeSpec[api.DeploymentSpec](*w.object(ref("prod", "web")))
+	if err != nil || spec.Replicas == nil {
+		return none
+	}
+	return *spec.Replicas
+}

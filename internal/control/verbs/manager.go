@@ -30,6 +30,8 @@ type FieldManager struct {
 	rights *source.Rights
 	// command is set while a command such as scale sets a field: who gave it has no manifest to correct.
 	command bool
+	// whole is set while a command returns to a whole spec: fields of others that it lacks go.
+	whole bool
 }
 
 // managerName matches a role; behind a colon stands which of several it is, as in sync:shop.
@@ -48,6 +50,12 @@ func (s FieldManager) asks(ctx context.Context, verb string) context.Context {
 func (s FieldManager) of(ctx context.Context) FieldManager {
 	rights := RightsOf(ctx)
 	s.rights = &rights
+	return s
+}
+
+// returning returns the manager as it sets a whole spec, that of a release.
+func (s FieldManager) returning() FieldManager {
+	s.whole = true
 	return s
 }
 
@@ -86,7 +94,7 @@ func (s FieldManager) own(old, next api.Object, now time.Time, about func(field 
 	}
 	outcome, err := ownership.Apply(
 		ownership.Stored{Spec: live, Fields: old.Metadata.Fields, Since: old.Metadata.UpdatedAt}, declared,
-		ownership.Change{Manager: s.manager(), Actor: s.Actor, At: now, About: about})
+		ownership.Change{Manager: s.manager(), Actor: s.Actor, At: now, About: about, Whole: s.whole})
 	if err != nil {
 		return owned{}, err
 	}

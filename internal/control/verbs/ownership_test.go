@@ -218,6 +218,63 @@ func TestRollbackKeepsReplicasAndTheirOwner(t *testing.T) {
 	w.wantOwners("by force", `image="web:1" apply`, `replicas=4 scaler`)
 }
 
+// TestARollbackLeavesNothingOfOthers: fields that another manager has added since the release go.
+func TestARollbackLeavesNothingOfOthers(t *testing.T) {
+	w := newWorld(t)
+	bad := w.asSync(trustedSync)
+	web := deployment("prod", "web", `{"image":"web:1"}`)
+	w.mustApply(web)
+	w.release(1, "web:1", "a")
+	if _, err := w.apply(bad, deployment("prod", "web", `{"image":"web:1","command":["bad"]}`)); err != nil {
+		t.Fatal(err)
+	}
+	w.release(2, "web:1", "b")
+	_, err := w.service.Rollback(t.Context(), TargetOf(web.Ref()), RollbackOptions{Release: "v1"})
+	wantReason(t, err, FieldOwned)
+	if _, err := w.service.Rollback(t.Context(), TargetOf(web.Ref()),
+		RollbackOptions{Release: "v1", FieldManager: FieldManager{ForceConflicts: true}}); err != nil {
+		t.Fatal(err)
+	}
+	if spec := string(w.object(web.Ref()).Spec); spec != `{"image":"web:1"}` {
+		t.Errorf("by force: %s", spec)
+	}
+	if _, err := w.apply(bad, deployment("prod", "web", `{"image":"web:1","command":["bad"]}`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.service.Delete(t.Context(), TargetOf(syncObject("").Ref()), "ann"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.service.Rollback(t.Context(), TargetOf(web.Ref()), RollbackOptions{Release: "v1"}); err != nil {
+		t.Fatal(err)
+	}
+	if spec := string(w.object(web.Ref()).Spec); spec != `{"image":"web:1"}` {
+		t.Errorf("of a sync that is gone: %s", spec)
+	}
+}
+
+// TestAWithdrawalEndsARollback: what a sync takes back reaches the pods of what was rolled back.
+func TestAWithdrawalEndsARollback(t *testing.T) {
+	w := newWorld(t)
+	sync := w.asSync(trustedSync)
+	web := deployment("prod", "web", `{"image":"web:1"}`)
+	w.mustApply(web)
+	if _, err := w.apply(sync, deployment("prod", "web", `{"command":["run"]}`)); err != nil {
+		t.Fatal(err)
+	}
+	w.put(records.ObjectKey(web.Ref()), func() api.Object {
+		object := *w.object(web.Ref())
+		object.Metadata.Stamps = with(object.Metadata.Stamps, api.StampRollback, "v1")
+		return object
+	}())
+	if _, err := w.apply(sync, deployment("prod", "other", `{"image":"web:1"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if object := w.object(web.Ref()); string(object.Spec) != `{"image":"web:1"}` ||
+		object.Metadata.Stamps[api.StampRollback] != "" {
+		t.Errorf("%s, rolled back to %s", object.Spec, object.Metadata.Stamps[api.StampRollback])
+	}
+}
+
 // TestVerbsThatOwnNothing: what changes no field of the spec changes no owner.
 func TestVerbsThatOwnNothing(t *testing.T) {
 	for verb, do := range map[string]func(w *world) error{

@@ -110,7 +110,7 @@ func (s *Service) prepareRollback(
 	if stampRollback(snap, &next, release); RightsOf(ctx).Trusted {
 		s.give(snap, object.Value, &next)
 	}
-	return decided, s.amend(snap, decided, object, next, opts.FieldManager.of(ctx),
+	return decided, s.amend(snap, decided, object, next, opts.FieldManager.of(ctx).returning(),
 		func(field string) bool { return !isReplicas(field) })
 }
 

@@ -57,7 +57,7 @@ func (s *Service) prepareReturn(
 	}
 	next.Metadata.Stamps = with(next.Metadata.Stamps, api.StampRollback, release.ID)
 	next.Metadata.Change = &api.Change{Verb: "rollback", Actor: opts.Actor}
-	return decided, s.amend(snap, decided, object, next, opts.FieldManager,
+	return decided, s.amend(snap, decided, object, next, opts.FieldManager.returning(),
 		func(field string) bool { return field != fieldSuspend })
 }
 

@@ -22,18 +22,27 @@ func TestAManifestWithoutReplicasKeepsTheScale(t *testing.T) {
 	}
 	plain, changed, three := apply(`{"image":"web:1"}`), apply(`{"image":"web:2"}`),
 		apply(`{"image":"web:1","replicas":3}`)
+	global := apply(`{"image":"web:1","mode":"global"}`)
+	scaleUp := func(w *world) {
+		if err := w.scaleTo(5, cpu); err != nil {
+			w.t.Fatal(err)
+		}
+	}
 	for name, tc := range map[string]struct {
 		steps []func(*world)
 		want  int
 	}{
-		"the same again":         {[]func(*world){plain, scale(2), plain, plain}, 2},
-		"another change":         {[]func(*world){plain, scale(2), changed}, 2},
-		"to none":                {[]func(*world){plain, scale(0), plain}, 0},
-		"named":                  {[]func(*world){plain, scale(2), three}, 3},
-		"named, then left out":   {[]func(*world){plain, scale(2), three, plain}, 1},
-		"the line is taken out":  {[]func(*world){three, plain}, 1},
-		"scaled, then taken out": {[]func(*world){three, scale(2), plain}, 2},
-		"scaled to what it is":   {[]func(*world){three, scale(3), plain}, 1},
+		"the same again":                 {[]func(*world){plain, scale(2), plain, plain}, 2},
+		"another change":                 {[]func(*world){plain, scale(2), changed}, 2},
+		"to none":                        {[]func(*world){plain, scale(0), plain}, 0},
+		"named":                          {[]func(*world){plain, scale(2), three}, 3},
+		"named, then left out":           {[]func(*world){plain, scale(2), three, plain}, 1},
+		"the line is taken out":          {[]func(*world){three, plain}, 1},
+		"scaled, then taken out":         {[]func(*world){three, scale(2), plain}, 2},
+		"scaled, then on each":           {[]func(*world){plain, scale(2), global}, 1},
+		"scaled by itself, then on each": {[]func(*world){plain, apply(scaledSpec), scaleUp, global}, 1},
+		"on each, then plain":            {[]func(*world){plain, scale(2), global, plain}, 1},
+		"scaled to what it is":           {[]func(*world){three, scale(3), plain}, 1},
 	} {
 		w := newWorld(t)
 		for _, step := range tc.steps {

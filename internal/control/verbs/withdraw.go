@@ -79,6 +79,8 @@ func (s FieldManager) withdrawFrom(object records.Read[api.Object], now time.Tim
 	next = owned.object
 	if len(owned.changes) > 0 {
 		next.Metadata.Generation++
+		next.Metadata.Stamps = next.Metadata.CopyStamps()
+		unpin(next.Metadata.Stamps) // it is no longer the spec that a rollback returned to
 	}
 	return placed{stored: object, next: next, withdrawn: true}, nil
 }

@@ -27,6 +27,9 @@ type Change struct {
 	// About selects the top-level fields that the change may set. The others keep their values and owners. Default:
 	// all.
 	About func(field string) bool
+	// Whole: the declaration is the spec that the object is to have. What others set and it leaves out is taken from
+	// them too, and goes.
+	Whole bool
 }
 
 // Outcome is the result of a change of an object.
@@ -70,6 +73,9 @@ func Apply(stored Stored, declared Tree, change Change) (Outcome, error) {
 	c := compare(stored.Spec, declared)
 	others := before.fields(func(manager string) bool { return manager != change.Manager })
 	taken := c.contested(others)
+	if change.Whole {
+		taken = taken.Union(others.Difference(c.declared))
+	}
 	out := Outcome{Spec: declared, Fields: stored.Fields, Conflicts: before.conflicts(taken, change.Manager, c.live)}
 	all := c.declared
 	if left := others.Difference(taken).Difference(c.declared); !left.Empty() {

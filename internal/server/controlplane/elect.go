@@ -30,6 +30,9 @@ type Candidate struct {
 	Name string
 	// Alone reports whether no other process can have the store: then the process that holds the controllers has ended.
 	Alone func() bool
+	// Unfit returns the reason why another server should have the controllers, such as a full disk: its store commits
+	// nothing, while its lease could be renewed for ever. Default: there is none.
+	Unfit func() string
 }
 
 // Leader returns the server's name in the value of the election key, or "".
@@ -76,7 +79,7 @@ func (c Candidate) Claim(ctx context.Context) (*Term, error) {
 		return nil, fmt.Errorf("claim the controllers: %w", err)
 	}
 	t := newTerm(c.Store, id, revision)
-	t.lease = lease
+	t.lease, t.unfit = lease, c.Unfit
 	t.keep(granted)
 	return t, nil
 }
@@ -121,8 +124,13 @@ func (t *Term) renewLease(ctx context.Context, renewed time.Time) error {
 	}
 }
 
-// keepAlive renews the lease once, within its remaining time.
+// keepAlive renews the lease once, within its remaining time, unless this server should not have the controllers.
 func (t *Term) keepAlive(ctx context.Context, renewed time.Time) error {
+	if t.unfit != nil {
+		if why := t.unfit(); why != "" {
+			return errors.New(why)
+		}
+	}
 	ctx, cancel := context.WithDeadline(ctx, renewed.Add(ElectionTTL*5/6))
 	defer cancel()
 	return t.Store.KeepAlive(ctx, t.lease)

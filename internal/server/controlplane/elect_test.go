@@ -21,6 +21,8 @@ type flaky struct {
 	store.Store
 	mu  sync.Mutex
 	cut bool
+	// full: it takes no commit, and renews leases.
+	full bool
 }
 
 var errCut = errors.New("cut")
@@ -29,6 +31,21 @@ func (f *flaky) set(cut bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.cut = cut
+}
+
+func (f *flaky) fill(full bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.full = full
+}
+
+func (f *flaky) unfit() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.full {
+		return store.ErrNoSpace.Error()
+	}
+	return ""
 }
 
 func (f *flaky) failure() error {
@@ -50,6 +67,9 @@ func (f *flaky) Get(ctx context.Context, key string) (store.Entry, error) {
 func (f *flaky) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	if err := f.failure(); err != nil {
 		return 0, err
+	}
+	if f.unfit() != "" {
+		return 0, store.ErrNoSpace
 	}
 	return f.Store.Commit(ctx, txn)
 }
@@ -107,7 +127,7 @@ func (b *bench) leader() string {
 }
 
 // TestServersTakeTurns: of several servers one has the controllers. Another one has them soon after the first ended,
-// gave no answer, or was cut off the store, and never before its controllers have ended.
+// gave no answer, was cut off the store, or takes no writes, and never before its controllers have ended.
 func TestServersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewSource(7))
@@ -126,7 +146,7 @@ func TestServersTakeTurns(t *testing.T) {
 			running.Go(func() {
 				for life.Err() == nil {
 					term, err := plane.Elect(life, controlplane.Candidate{Store: way, Name: name,
-						Alone: func() bool { return false }})
+						Alone: func() bool { return false }, Unfit: way.unfit})
 					if err != nil {
 						return
 					}
@@ -148,15 +168,17 @@ func TestServersTakeTurns(t *testing.T) {
 				t.Fatalf("round %d: no server has the controllers", round)
 			}
 			within := 2 * controlplane.ElectionTTL
-			switch random.Intn(3) {
+			switch random.Intn(4) {
 			case 0: // stopped in order
 				ends[first]()
 				within = time.Second
 			case 1: // killed: its lease runs out
 				ways[first].set(true)
 				ends[first]()
-			default: // cut off, and back later
+			case 2: // cut off, and back later
 				ways[first].set(true)
+			default: // its disk is full
+				ways[first].fill(true)
 			}
 			time.Sleep(within)
 			synctest.Wait()
@@ -164,6 +186,7 @@ func TestServersTakeTurns(t *testing.T) {
 				t.Fatalf("round %d: %v after %s went away %q has the controllers", round, within, first, next)
 			}
 			ways[first].set(false)
+			ways[first].fill(false)
 			ends[first]()
 			synctest.Wait()
 			start(first)

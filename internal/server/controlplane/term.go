@@ -42,6 +42,7 @@ type Term struct {
 	once sync.Once
 	// Among several servers the key is bound to lease; keeping renews it until release is called.
 	lease   store.LeaseID
+	unfit   func() string
 	keeping recovery.Group
 	release func()
 }

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,16 @@ func (d *daemon) aloneSince() time.Time {
 }
 
 func (d *daemon) candidate() controlplane.Candidate {
-	return controlplane.Candidate{Store: d.store, Name: d.Name, Alone: d.alone}
+	return controlplane.Candidate{Store: d.store, Name: d.Name, Alone: d.alone, Unfit: d.unfit}
+}
+
+// unfit returns the reason why another server, if one runs, should have the controllers: this one's store takes no
+// writes.
+func (d *daemon) unfit() string {
+	if len(d.others()) == 0 {
+		return ""
+	}
+	return cmp.Or(d.full(), d.stalled())
 }
 
 // alone reports whether no other process can have the store: its only member is this process's.
