@@ -17,9 +17,9 @@ func (p *planner) nextStep(reason string) string {
 	case reason != api.ReasonOOMKilled:
 		return ""
 	case p.MemoryLimit == "":
-		return "free memory on " + p.node() + ", or reserve what the program needs: resources.reservations.memory"
+		return "free memory on " + p.node() + ", or reserve what the program needs: `resources.reservations.memory`"
 	}
-	return "raise resources.limits.memory"
+	return "raise `resources.limits.memory`"
 }
 
 // node is the task's node, as messages name it.
