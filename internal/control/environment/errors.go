@@ -41,7 +41,7 @@ func passing(err error) bool {
 func unresolved(cause error) error {
 	if passing(cause) {
 		return &Error{Reason: api.ReasonUnresolvedReference, Cause: flat(cause),
-			Next: "nothing to do: Tend goes on by itself", Passing: true}
+			Next: "nothing to do: Tend continues by itself", Passing: true}
 	}
 	return &Error{
 		Reason: api.ReasonUnresolvedReference, Cause: flat(cause),
