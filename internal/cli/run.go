@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
+	"tend.dev/tend/internal/core/nextstep"
 )
 
 // unknownPatience is the time for which a command repeats a call whose outcome is unknown.
@@ -161,8 +163,10 @@ func runStep(run api.Run, shown bool) string {
 		return ""
 	case run.Reason == "TimedOut":
 		return "raise `timeout` in the manifest, or make the program quicker"
+	case run.Reason == "OOMKilled" && strings.Contains(run.Message, "memory limit"):
+		return nextstep.RaiseMemory
 	case run.Reason == "OOMKilled":
-		return "raise `resources.limits.memory`, or free memory on the node"
+		return nextstep.FreeMemory("its node")
 	case len(run.Attempts) == 0: // it never began
 		return cmp.Or(run.Next, "tend describe "+objectWords(run.Owner()))
 	}

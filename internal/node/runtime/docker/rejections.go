@@ -4,6 +4,7 @@ import (
 	"regexp"
 
 	"tend.dev/tend/api/pattern"
+	"tend.dev/tend/internal/core/nextstep"
 	"tend.dev/tend/internal/node/runtime"
 )
 
@@ -64,7 +65,7 @@ var rejections = []rejected{
 		"the kernel of {node} has no sysctl %s", sysctlIn},
 	{[]string{"open /proc/sys/", "no such file or directory"}, "InvalidOption", "correct --sysctl",
 		"the kernel of {node} has no sysctl %s", sysctlIn},
-	{[]string{"minimum memory limit allowed"}, "InvalidOption", "raise `resources.limits.memory`",
+	{[]string{"minimum memory limit allowed"}, "InvalidOption", nextstep.RaiseMemory,
 		"the memory limit is lower than what Docker needs: %s", optionIn},
 	{[]string{"range of cpus is from"}, "InvalidOption", "lower `resources.limits.cpu`",
 		"the CPU limit is higher than what {node} has: %s", optionIn},
