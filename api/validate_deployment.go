@@ -55,6 +55,6 @@ func (c *checker) duration(field string, d Duration, low, high time.Duration) {
 	case err != nil:
 		c.add(field, "%q is not a duration such as 500ms, 2s or 1m30s", string(d))
 	case parsed < low || parsed > high:
-		c.add(field, "%s is outside %s to %s", d, low, high)
+		c.add(field, "%s is outside %s to %s", d, ShortDuration(low), ShortDuration(high))
 	}
 }

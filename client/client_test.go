@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -140,6 +141,41 @@ func TestUnreachable(t *testing.T) {
 	var unreachable *UnreachableError
 	if !errors.As(err, &unreachable) || !strings.Contains(err.Error(), "tend server") {
 		t.Errorf("got %v, want the address and the next step", err)
+	}
+}
+
+// TestUnreachableNamesItsOrigin: who named the server corrects that; who named none starts one.
+func TestUnreachableNamesItsOrigin(t *testing.T) {
+	const start = "start one (`tend dev` here, `tend server` on a host), or name it by --server"
+	for name, c := range map[string]struct {
+		err  UnreachableError
+		want string
+	}{
+		"no socket": {UnreachableError{Server: "unix:///x", From: "TEND_SERVER", Err: syscall.ENOENT},
+			"no server answers at unix:///x (from TEND_SERVER): there is no such socket\n" +
+				"  correct TEND_SERVER, or start that server (tend server)"},
+		"refused": {UnreachableError{Server: "http://h", From: "--server", Err: syscall.ECONNREFUSED},
+			"no server answers at http://h (from --server): connection refused\n" +
+				"  correct --server, or start that server (tend server)"},
+		"the default": {UnreachableError{Server: "unix:///x", Err: syscall.ENOENT},
+			"no server answers at unix:///x: there is no such socket\n  " + start},
+	} {
+		if got := c.err.Error(); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestRefusedToken: the step names what gave the token.
+func TestRefusedToken(t *testing.T) {
+	for from, want := range map[string]string{
+		"--token": "correct --token: the token is in ", "TEND_TOKEN": "set TEND_TOKEN to the content of ",
+	} {
+		c := &Client{server: "http://h", token: "nonsense", from: from}
+		var problem *api.Problem
+		if !errors.As(c.refused(&http.Response{}), &problem) || !strings.HasPrefix(problem.Next, want) {
+			t.Errorf("%s: %+v", from, problem)
+		}
 	}
 }
 

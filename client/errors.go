@@ -36,7 +36,14 @@ func (e *UnreachableError) Error() string {
 		return fmt.Sprintf("the connection to %s was cut before the server answered: %v\n  a change it was asked for may be stored: check before you repeat it",
 			e.Server, e.Err)
 	}
-	return fmt.Sprintf("no server answers at %s: %v\n  start one (`tend dev` here, `tend server` on a host), or name it by --server", e.named(), e.Err)
+	next, why := "start one (`tend dev` here, `tend server` on a host), or name it by --server", fmt.Sprint(e.Err)
+	if e.From != "" {
+		next = "correct " + e.From + ", or start that server (tend server)"
+	}
+	if strings.HasPrefix(e.Server, "unix:") && errors.Is(e.Err, fs.ErrNotExist) {
+		why = "there is no such socket"
+	}
+	return fmt.Sprintf("no server answers at %s: %s\n  %s", e.named(), why, next)
 }
 
 // named returns the server with its origin.
@@ -131,6 +138,9 @@ func (c *Client) refused(response *http.Response) error {
 			cmp.Or(c.from, "this client")),
 		Next: "set TEND_TOKEN to the content of " + tokenFile() + " on that server's machine; " +
 			"or, on that machine, leave --server out: its socket needs no token",
+	}
+	if c.from == "--token" {
+		problem.Next = "correct --token: the token is in " + tokenFile() + " on that server's machine"
 	}
 	if strings.HasPrefix(c.server, "https:") {
 		problem.Next = "ask an admin for a token (tend tokens add NAME), and set TEND_TOKEN"

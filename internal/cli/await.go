@@ -63,6 +63,7 @@ func (a *app) await(ctx context.Context, c *client.Client, waits []wait, timeout
 		}
 		if err := pause(ctx, rest); err != nil {
 			if errors.Is(err, context.DeadlineExceeded) {
+				show.timedOut()
 				return timedOut(w.last, timeout)
 			}
 			return fmt.Errorf("%w; the server carries on with the change (`tend get` shows it)", err)

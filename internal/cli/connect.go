@@ -32,7 +32,7 @@ func (a *app) dial() (*client.Client, error) {
 	}
 	if a.token != "" {
 		if options.TokenFrom = "--token"; !strings.HasPrefix(options.Server, "http") {
-			return nil, fmt.Errorf("--token says nothing to %s: who may use the socket may do everything there\n"+
+			return nil, fmt.Errorf("--token says nothing to %s: a user of the socket may do everything there\n"+
 				"  name the server by a URL, as in --server http://127.0.0.1:8686", options.Server)
 		}
 	}
@@ -65,7 +65,7 @@ func (a *app) connected(do func(ctx context.Context, c *client.Client, args []st
 		}
 		defer c.Close()
 		if a.token == "" && os.Getenv("TEND_TOKEN") != "" && !strings.HasPrefix(c.Server(), "http") {
-			fmt.Fprintf(a.err, "note: TEND_TOKEN is not used at %s: who may use the socket may do everything there\n", c.Server())
+			fmt.Fprintf(a.err, "note: TEND_TOKEN is not used at %s: a user of the socket may do everything there\n", c.Server())
 		}
 		return do(cmd.Context(), c, args)
 	}

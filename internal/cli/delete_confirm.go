@@ -48,7 +48,7 @@ func (a *app) warnOfDependents(
 	would, err := wouldDelete(ctx, c, ref, with)
 	would.Dependents = slices.DeleteFunc(would.Dependents,
 		func(d api.Dependent) bool { return slices.Contains(beside, d.Ref) })
-	for _, d := range would.Dependents {
+	for _, d := range merged(would.Dependents) {
 		switch {
 		case a.structured():
 		case d.Config != "":
@@ -59,6 +59,19 @@ func (a *app) warnOfDependents(
 		}
 	}
 	return would, err
+}
+
+// merged returns one dependent for the fields of an object that need the same.
+func merged(all []api.Dependent) (out []api.Dependent) {
+	for _, d := range all {
+		same := func(o api.Dependent) bool { return o.Ref == d.Ref && o.Config == d.Config }
+		if i := slices.IndexFunc(out, same); i >= 0 {
+			out[i].Field += ", " + d.Field
+			continue
+		}
+		out = append(out, d)
+	}
+	return out
 }
 
 // wouldDelete returns what a deletion would remove. A deletion that is refused because another object reads the bucket

@@ -126,7 +126,7 @@ func (a *app) describeAll(d described, status api.WorkloadStatus, now time.Time)
 	default:
 		describePlain(w, d.Object, now)
 	}
-	describeConditions(w, status.Conditions, now)
+	describeConditions(w, status.Conditions, d.Pods, now)
 	if err := a.section("Nodes", networkListing(d.Object)); err != nil {
 		return err
 	}
@@ -149,22 +149,36 @@ func (a *app) describeAll(d described, status api.WorkloadStatus, now time.Time)
 	if err := a.section("Set by others", othersListing(d.Object, now)); err != nil {
 		return err
 	}
-	return describeSpec(w, d.Object)
+	return describeSpec(w, d.Object, status.Rollout)
 }
 
-func describeSpec(w plain, object api.Object) error {
+// describeSpec writes the spec. If a rollback turned away from it, its title names what runs in its place.
+func describeSpec(w plain, object api.Object, r *api.RolloutStatus) error {
 	var spec strings.Builder
 	if err := writeYAML(&spec, object.Spec); err != nil {
 		return err
 	}
-	w.printf("\nSpec\n")
+	title := "Spec"
+	switch {
+	case r == nil || r.Failed == nil:
+	case r.Phase == api.RolloutRollingBack:
+		title += ", as declared; " + r.TargetRelease + " comes back"
+	default:
+		title += ", as declared; " + r.TargetRelease + " runs"
+	}
+	w.printf("\n%s\n", title)
 	w.indent("  ", strings.TrimRight(spec.String(), "\n"))
 	return nil
 }
 
 // describePlain writes the head of an object without slots: what its table says, one line each.
 func describePlain(w plain, object api.Object, now time.Time) {
-	w.printf("%s\n  generation %d, created %s ago\n", object.Ref(), object.Metadata.Generation,
+	head := object.Ref().String()
+	if status, err := api.DecodeStatus[api.WorkloadStatus](object); err == nil && object.Kind.Info().Status != nil {
+		state, _ := stateOf(object, status)
+		head += "  " + state
+	}
+	w.printf("%s\n  generation %d, created %s ago\n", head, object.Metadata.Generation,
 		age(object.Metadata.CreatedAt, now))
 	switch object.Kind {
 	case api.KindIngress:
@@ -205,7 +219,10 @@ func describeHead(w plain, object api.Object, status api.WorkloadStatus, now tim
 	if status.Image != "" {
 		w.printf("  image %s\n        %s\n", status.Image, status.ImageID)
 	}
-	w.printf("  replicas %d wanted, %d running, %d ready, %d updated", status.Replicas, status.Running, status.Ready, status.Updated)
+	w.printf("  replicas %d wanted, %d running, %d ready", status.Replicas, status.Running, status.Ready)
+	if status.Release != "" {
+		w.printf(", %d good on %s", status.Updated, status.Release)
+	}
 	if status.Unknown > 0 {
 		w.printf(", %d unknown (their node does not answer)", status.Unknown)
 	}
@@ -247,29 +264,6 @@ func rolloutState(r *api.RolloutStatus) string {
 		return failed + " failed, rolled back to " + r.TargetRelease
 	}
 	return r.TargetRelease + " " + string(r.Phase)
-}
-
-func describeConditions(w plain, conditions []api.Condition, now time.Time) {
-	if len(conditions) == 0 {
-		return
-	}
-	cause := ""
-	if degraded := api.FindCondition(conditions, api.ConditionDegraded); degraded != nil &&
-		degraded.Status == api.ConditionTrue {
-		cause, _, _ = strings.Cut(degraded.Message, "\n")
-	}
-	w.printf("\nConditions\n")
-	for _, c := range conditions {
-		w.printf("  %-12s %-8s %s, for %s\n", c.Type, c.Status, c.Reason, age(c.LastTransitionTime, now))
-		// the pods' section shows the log lines behind it
-		head, _, _ := strings.Cut(c.Message, "\n")
-		if head != "" && (head != cause || c.Type == api.ConditionDegraded) { // print a cause once
-			w.indent("      ", head)
-		}
-		if c.Next != "" {
-			w.printf("      "+nextLabel+"%s\n", c.Next)
-		}
-	}
 }
 
 func indent(w io.Writer, prefix, text string) {

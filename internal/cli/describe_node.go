@@ -9,6 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
+	"tend.dev/tend/internal/core/nextstep"
 	"tend.dev/tend/internal/core/suggest"
 )
 
@@ -70,7 +71,7 @@ func writeNode(w plain, node api.NodeInfo, now time.Time) {
 			w.printf("  "+nextLabel+"%s\n", step)
 		}
 	}
-	describeConditions(w, node.Conditions, now)
+	describeConditions(w, node.Conditions, nil, now)
 }
 
 // silentText says since when a node counts as lost; empty if it doesn't.
@@ -95,12 +96,10 @@ func nodeStep(node api.NodeInfo) string {
 		return "see the log of tend agent on the machine, and the server's"
 	case node.Reason == api.ReasonNeverReported:
 		return "start tend agent on the machine; if it isn't yours: tend nodes remove " + node.ID + " --force"
-	case node.Reason != api.ReasonEngineUnavailable:
-		return ""
-	case node.Runtime == "docker":
-		return "start Docker on the node (systemctl start docker)"
+	case node.Reason == api.ReasonEngineUnavailable:
+		return nextstep.StartEngine
 	}
-	return "start the container engine on the node"
+	return ""
 }
 
 // takesText returns a text with what a node takes; empty if it takes everything.

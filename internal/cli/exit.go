@@ -117,7 +117,7 @@ func absentFile(text string, err error) string {
 	if near != "" {
 		near = filepath.Join(filepath.Dir(failed.Path), near)
 	}
-	next := "\n  correct the path: it counts from that folder"
+	next := "\n  correct the path: it is relative to that folder"
 	if near != "" {
 		next = "\n  " + suggest.Ask(near)
 	}

@@ -61,8 +61,8 @@ func (a *app) awaitDrained(ctx context.Context, c *client.Client, node string, t
 		stuck := a.tellStaying(ctx, c, pods, printed)
 		if err == nil && stuck == len(pods) {
 			return &exitStatus{code: exitPaused, title: titleNotConverged,
-				text: fmt.Sprintf("%s is drained, and %d of its pods stay: no other node takes them (see above); "+
-					"they move once one does\n  to let them stay: tend uncordon %s", node, stuck, node)}
+				text: fmt.Sprintf("%s is drained, and %s (see above)\n  to end the drain: tend uncordon %s", node,
+					stayingText(stuck), node)}
 		}
 		left := names(pods)
 		if text := strings.Join(left, ", "); err == nil && text != said {
@@ -74,6 +74,14 @@ func (a *app) awaitDrained(ctx context.Context, c *client.Client, node string, t
 				node, len(left), timeout, said, node)
 		}
 	}
+}
+
+// stayingText returns the number of pods that stay on a drained node, in words.
+func stayingText(n int) string {
+	if n == 1 {
+		return "1 of its pods stays: no other node takes it; it moves once one does"
+	}
+	return fmt.Sprintf("%d of its pods stay: no other node takes them; they move once one does", n)
 }
 
 // tellStaying prints which of the pods no other node takes, why, and what to do, each once; and returns how many they

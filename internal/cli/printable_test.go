@@ -90,7 +90,7 @@ func TestNoNodeForgesALine(t *testing.T) {
 		"Node":    func(w plain) { writeNode(w, node, written) },
 		"Ingress": func(w plain) { describeIngress(w, object, written) },
 		"Condition": func(w plain) {
-			describeConditions(w, []api.Condition{{Type: "Ready", Reason: evil, Message: evil, Next: evil}}, written)
+			describeConditions(w, []api.Condition{{Type: "Ready", Reason: evil, Message: evil, Next: evil}}, nil, written)
 		},
 	}
 	for name, write := range outputs {

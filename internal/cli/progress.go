@@ -17,6 +17,8 @@ type progress interface {
 	tick()
 	// away shows that the server doesn't answer at the moment.
 	away(server string)
+	// timedOut is called when the wait ends before its objects are done: the error that follows gives the causes.
+	timedOut()
 }
 
 // newProgress returns a block per object, redrawn in place, for a terminal; a line per change for other outputs; and
@@ -45,6 +47,7 @@ type silent struct{}
 func (silent) update([]seen) {}
 func (silent) tick()         {}
 func (silent) away(string)   {}
+func (silent) timedOut()     {}
 
 // lines prints a line whenever the state of a slot, or what its object waits for, changes.
 type lines struct {
@@ -99,6 +102,8 @@ func (l *lines) away(server string) {
 }
 
 func (l *lines) tick() {}
+
+func (l *lines) timedOut() {}
 
 func (l *lines) update(all []seen) {
 	if l.gone {

@@ -19,6 +19,8 @@ type block struct {
 	paint paint
 	last  []seen
 	note  string
+	// over is set once the wait has timed out.
+	over  bool
 	drawn int
 	frame int
 	// shown is the text on the screen; nothing is written while it stays the same.
@@ -38,6 +40,11 @@ func (b *block) tick() { b.draw(b.note) }
 func (b *block) away(server string) {
 	b.note = "the server at " + server + " does not answer; waiting for it"
 	b.draw(b.note)
+}
+
+func (b *block) timedOut() {
+	b.over = true
+	b.draw("")
 }
 
 func (b *block) draw(note string) {
@@ -100,8 +107,8 @@ func (b *block) rows(s seen) []string {
 		return []string{fmt.Sprintf("%s %s", b.mark(s.State), s.Ref)}
 	case s.State == api.OutcomeConverged:
 		return rows
-	case s.State != api.OutcomePending:
-		return []string{fmt.Sprintf("%s %s  %s", b.mark(s.State), s.Ref, s.Reason)} // the verdict below gives the cause
+	case s.State != api.OutcomePending || b.over:
+		return []string{fmt.Sprintf("%s %s  %s", b.mark(s.State), s.Ref, s.Reason)} // the error below gives the cause
 	case s.Next != "":
 		rows = append(rows, "  "+nextLabel+printable(s.Next+meanwhile(s), ""))
 	}

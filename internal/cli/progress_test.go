@@ -136,6 +136,19 @@ func TestLinesEnd(t *testing.T) {
 	}
 }
 
+// TestBlockTimedOut: the last drawing leaves the cause to the error below it.
+func TestBlockTimedOut(t *testing.T) {
+	var out strings.Builder
+	b := &block{out: &out}
+	b.update(outcomeOf(api.OutcomePending, "DiskFull", "0 of 1: no disk", podAt("new", written, api.TaskPreparing)))
+	out.Reset()
+	b.timedOut()
+	if text := out.String(); !strings.Contains(text, " deployment/prod/web  DiskFull") || strings.Contains(text, "no disk") ||
+		strings.Contains(text, "prod-web.new") {
+		t.Errorf("it draws %q", text)
+	}
+}
+
 // TestBlock: it draws over what it drew, writes nothing if nothing changed, and fits its screen.
 func TestBlock(t *testing.T) {
 	var out strings.Builder

@@ -69,10 +69,10 @@ func (a *app) releaseRunCommand() *cobra.Command {
 
 func releaseListing(releases []api.ReleaseInfo, now time.Time) listing {
 	l := listing{
-		header:     []string{"RELEASE", "STATE", "IMAGE", "PODS", "CHANGED", "BY", "AGE"},
+		header:     []string{"RELEASE", "STATE", "IMAGE", "LIVE", "CHANGED", "BY", "AGE"},
 		wideHeader: []string{"REASON", "HASH", "IMAGE ID", "GENERATION"},
 		empty:      "no releases yet",
-		narrow:     narrowing{drop: []string{"BY", "AGE", "PODS", "COMMANDS", "IMAGE"}, cut: []string{"STATE", "CHANGED"}},
+		narrow:     narrowing{drop: []string{"BY", "AGE", "LIVE", "COMMANDS", "IMAGE"}, cut: []string{"STATE", "CHANGED"}},
 	}
 	if len(releases) > 0 && releases[0].Kind.HasVersions() {
 		return versionListing(releases, now)

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
+	"tend.dev/tend/internal/core/nextstep"
 )
 
 // unknownPatience is the time for which a command repeats a call whose outcome is unknown.
@@ -151,22 +153,27 @@ func verdictOf(run api.Run) error {
 		code = *run.ExitCode
 	}
 	return &exitStatus{code: code, title: title,
-		text: fmt.Sprintf("run %s of %s %s: %s", run.ID, run.Owner(), run.State, run.Message) + nextLine("  ", runStep(run))}
+		text: fmt.Sprintf("run %s of %s %s: %s", run.ID, run.Owner(), run.State, run.Message) + nextLine("  ", runStep(run, true))}
 }
 
-// runStep returns what to do about a run that failed; its output was shown already.
-func runStep(run api.Run) string {
+// runStep returns what to do about a run that failed, whose output was shown or not.
+func runStep(run api.Run, shown bool) string {
 	switch {
 	case run.State != api.RunFailed:
 		return ""
 	case run.Reason == "TimedOut":
-		return "raise timeout in the manifest, or make the program quicker"
+		return "raise `timeout` in the manifest, or make the program quicker"
+	case run.Reason == "OOMKilled" && strings.Contains(run.Message, "memory limit"):
+		return nextstep.RaiseMemory
 	case run.Reason == "OOMKilled":
-		return "raise resources.limits.memory"
+		return nextstep.FreeMemory("its node")
 	case len(run.Attempts) == 0: // it never began
 		return cmp.Or(run.Next, "tend describe "+objectWords(run.Owner()))
 	}
 	object := run.Owner().Scope + "/" + run.Owner().Name
+	if shown {
+		return "correct the cause, then: tend run " + object
+	}
 	return fmt.Sprintf("tend logs %s --run %s; then: tend run %[1]s", object, run.ID)
 }
 

@@ -53,7 +53,7 @@ func (a *app) listRuns(ctx context.Context, c *client.Client, target client.Targ
 func (a *app) sayWhyFailed(runs []api.Run) {
 	if len(runs) > 0 && runs[0].State == api.RunFailed && runs[0].Message != "" {
 		fmt.Fprintf(a.err, "run %s failed: %s%s\n", runs[0].ID, printable(runs[0].Message, "\n"),
-			nextLine("  ", runStep(runs[0])))
+			nextLine("  ", runStep(runs[0], false)))
 	}
 }
 

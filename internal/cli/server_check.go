@@ -58,6 +58,9 @@ func flagFault(name string, value any, good bool, want string) error {
 	if good {
 		return nil
 	}
+	if value == "" {
+		return fmt.Errorf("--%s: want %s", name, want)
+	}
 	return fmt.Errorf("--%s %v: want %s", name, value, want)
 }
 

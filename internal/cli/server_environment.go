@@ -32,7 +32,12 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 		if flag.Changed || value == "" || flag.Name == "help" {
 			return
 		}
-		if err := flags.Set(flag.Name, value); err != nil {
+		err := flags.Set(flag.Name, value)
+		switch want := wantedValues[flag.Value.Type()]; {
+		case err == nil:
+		case want != "":
+			wrong = append(wrong, fmt.Errorf("%s=%q: want %s", variableOf(flag.Name), value, want))
+		default:
 			wrong = append(wrong, fmt.Errorf("%s=%q: %w", variableOf(flag.Name), value, cmp.Or(errors.Unwrap(err), err)))
 		}
 	})

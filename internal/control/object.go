@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/nextstep"
 	"tend.dev/tend/internal/reconciler"
 	"tend.dev/tend/internal/store/records"
 )
@@ -39,7 +40,7 @@ func KeysAndStatuses(s records.Snapshot, kind api.Kind) []reconciler.Key {
 }
 
 // EngineStep is the next step to show while no node's container engine answers.
-const EngineStep = "start the container engine (systemctl start docker); Tend goes on by itself"
+const EngineStep = nextstep.StartEngine + nextstep.Continues
 
 // NodesDown returns the message to show when no node's container engine answers. It is empty if at least one does.
 func NodesDown(nodes []records.Read[api.NodeStatus]) string {

@@ -78,7 +78,7 @@ func (s *Server) builtAs(scope, name, id string) (built, error) {
 		}
 		return out, nil
 	}
-	return built{}, &api.Problem{Status: http.StatusNotFound, Detail: "there is no object " + scope + "/" + name +
+	return built{}, &api.Problem{Status: http.StatusNotFound, Detail: "there is no " + scope + "/" + name +
 		" that is built", Next: "tend get"}
 }
 

@@ -12,6 +12,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/control/verbs"
+	"tend.dev/tend/internal/core/nextstep"
 	"tend.dev/tend/internal/core/suggest"
 	"tend.dev/tend/internal/input/build/buildlog"
 	"tend.dev/tend/internal/input/manifest"
@@ -77,7 +78,7 @@ var known = []struct {
 	{container.ErrNotFound, http.StatusNotFound,
 		"the container is not there yet, or any more; `tend get pods` shows its state"},
 	{node.ErrNotConnected, http.StatusServiceUnavailable, "tend nodes says why; the node's containers keep running"},
-	{container.ErrUnavailable, http.StatusServiceUnavailable, "start the container engine on the pod's node"},
+	{container.ErrUnavailable, http.StatusServiceUnavailable, nextstep.StartEngine},
 	{container.ErrUnsupported, http.StatusNotImplemented, "use the docker runtime for this"},
 	{context.DeadlineExceeded, http.StatusGatewayTimeout, "try again; the server's log says what is slow"},
 	{context.Canceled, http.StatusServiceUnavailable, "try again: the request was cut off"},

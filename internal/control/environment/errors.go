@@ -41,7 +41,7 @@ func passing(err error) bool {
 func unresolved(cause error) error {
 	if passing(cause) {
 		return &Error{Reason: api.ReasonUnresolvedReference, Cause: flat(cause),
-			Next: "nothing to do: Tend goes on by itself", Passing: true}
+			Next: "nothing to do: Tend continues by itself", Passing: true}
 	}
 	return &Error{
 		Reason: api.ReasonUnresolvedReference, Cause: flat(cause),
@@ -74,7 +74,7 @@ func nextOfReference(cause error) string {
 	var absent *absentError
 	next := "correct the reference; Tend retries"
 	if errors.As(cause, &at) {
-		next = "correct " + at.field + "; Tend retries"
+		next = "correct `" + at.field + "`; Tend retries"
 	}
 	if errors.As(cause, &absent) {
 		next = fmt.Sprintf("apply %s, or %s", absent.target, next)
@@ -112,7 +112,7 @@ func unmerged(ref api.Ref, cause error) error {
 		return &Error{Reason: api.ReasonSecretKeyMissing, Cause: cause, Next: values.next()}
 	case errors.As(cause, &empty):
 		return &Error{Reason: api.ReasonEnvFromEmpty, Cause: cause,
-			Next: fmt.Sprintf("tend config set %s KEY=VALUE, or take it out of env_from", empty.Entries[0])}
+			Next: fmt.Sprintf("tend config set %s KEY=VALUE, or take it out of `env_from`", empty.Entries[0])}
 	case errors.As(cause, &missing):
 		return &Error{Reason: api.ReasonSecretKeyMissing, Cause: cause,
 			Next: setSecret(env.Bucket{Scope: ref.Scope, Name: ref.Name}, missing.Keys[0])}

@@ -104,9 +104,9 @@ func TestAReferenceThatStandsForNothing(t *testing.T) {
 	}{
 		"absent": {api.Container{Env: map[string]string{"A": "x", "B": "${ref.deployment.db.host}"}},
 			"env.B: ${ref.deployment.db.host}: there is no deployment/prod/db",
-			"apply deployment/prod/db, or correct env.B; Tend retries"},
+			"apply deployment/prod/db, or correct `env.B`; Tend retries"},
 		"a fact it lacks": {api.Container{Command: []string{"${ref.deployment.api.port}"}},
-			"command: ${ref.deployment.api.port}: deployment/prod/api declares no ports", "correct command; Tend retries"},
+			"command: ${ref.deployment.api.port}: deployment/prod/api declares no ports", "correct `command`; Tend retries"},
 	} {
 		_, err := l.of(tc.declared)
 		var fault *Error

@@ -31,7 +31,7 @@ func TestAPodGoesWhereItsRuntimeIs(t *testing.T) {
 			"no node runs containers, which it needs: its image is one of a container engine", true},
 		"the only node": {"the same words", api.DeploymentSpec{Container: api.Container{ReadOnly: true}}, "",
 			map[string]string{"p": "process"}, "",
-			"no node runs containers, which it needs: plain processes can't honour read_only", true},
+			"no node runs containers, which it needs: plain processes can't have read_only", true},
 		"the only one is away": {"one that fits is known", api.DeploymentSpec{}, "docker",
 			map[string]string{"p": "process", "away": "docker"}, "",
 			"1 of 2 nodes runs plain processes, not containers: its image is one of a container engine; 1 of 2 nodes does not answer", false},

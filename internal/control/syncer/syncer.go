@@ -203,7 +203,7 @@ func (s *Syncer) fetch(ctx context.Context, f *fetched, spec api.SyncSpec) (err 
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		fault = source.NewFault(api.ReasonFetchFailed, next, "%s: %s", spec.Source(),
+		fault = source.NewFault(api.ReasonFetchFailed, next, "%s: %s", strings.TrimPrefix(spec.Source(), "http "),
 			strings.ReplaceAll(err.Error(), f.folder+"/", ""))
 	}
 	if fault == nil {

@@ -75,8 +75,8 @@ func (a Approval) sees(object api.Object) error {
 func (s *Service) Approve(ctx context.Context, target Target, a Approval, actor string) (api.VerbResult, error) {
 	a.Life = cmp.Or(a.Life, ApprovalLife)
 	if a.Life < time.Second || a.Life > MaxApprovalLife {
-		return api.VerbResult{}, invalid("say how long, such as 24h", "%s is outside %s to %s", a.Life,
-			time.Second, MaxApprovalLife)
+		return api.VerbResult{}, invalid("say how long, such as 24h", "%s is outside %s to %s",
+			api.ShortDuration(a.Life), api.ShortDuration(time.Second), api.ShortDuration(MaxApprovalLife))
 	}
 	if len(a.Why) > maxWhy {
 		return api.VerbResult{}, invalid("say it in fewer words",

@@ -24,8 +24,8 @@ func (s *Service) ExtendLabs(
 	ctx context.Context, target Target, more time.Duration, actor string,
 ) (api.LabResult, error) {
 	if more < minExtension || more > maxExtension {
-		return api.LabResult{}, invalid("say how much more, such as 30m", "%s is outside %s to %s", more,
-			minExtension, maxExtension)
+		return api.LabResult{}, invalid("say how much more, such as 30m", "%s is outside %s to %s",
+			api.ShortDuration(more), api.ShortDuration(minExtension), api.ShortDuration(maxExtension))
 	}
 	key, _ := keyedRun(ctx)
 	return s.orderLabs(ctx, "lab extend", target, actor, func(l *ordered) error {

@@ -170,7 +170,7 @@ func rollbackTarget(snap records.Snapshot, ref api.Ref, wanted string) (*api.Rel
 				return release.Value, nil
 			}
 		}
-		return nil, notFound(keptReleases(releases), "%s has no release %s", ref, wanted)
+		return nil, noSuchRelease(snap, ref, wanted)
 	}
 	if len(releases) == 0 {
 		first := "a release is kept once the first rollout began"
@@ -205,8 +205,8 @@ func rollbackTarget(snap records.Snapshot, ref api.Ref, wanted string) (*api.Rel
 		}
 	}
 	if !ref.Kind.HasVersions() {
-		return nil, notFound("change the manifest and apply it",
-			"%s has no release to return to: there is only %s, which it runs already", ref, current.ID)
+		return nil, notFound(changeManifest, "%s has no release to return to: there is only %s, which it runs already", ref,
+			current.ID)
 	}
 	return nil, notFound("what has no release yet, because the cluster was not given it, is undone by name: "+
 		rollbackCommand(ref, current), "%s has no release to return to but %s, which is current", ref, current.ID)
@@ -261,13 +261,30 @@ func sameSnapshot(a, b *api.Release) bool {
 	return a.Root() == b.Root() || a.SpecHash == b.SpecHash && a.EnvHash == b.EnvHash && a.ImageID == b.ImageID
 }
 
-func keptReleases(releases []records.Read[api.Release]) string {
+// changeManifest is the next step where no release differs from the one in force.
+const changeManifest = "change the manifest and apply it"
+
+// noSuchRelease returns the error for a release that isn't kept, with those to which a rollback can return: not the one
+// in force, unless the manifest says something else.
+func noSuchRelease(snap records.Snapshot, ref api.Ref, wanted string) error {
+	releases, current := snap.Releases(ref), ""
 	if len(releases) == 0 {
-		return "there is no release yet: wait for the first rollout"
+		return notFound("there is no release yet: wait for the first rollout", "%s has no release %s", ref, wanted)
 	}
-	ids := make([]string, len(releases))
-	for i, release := range releases {
-		ids[i] = release.Value.ID
+	if _, unreleased := unreleasedImage(snap, ref); !unreleased && !ref.Kind.HasVersions() {
+		runs, declared := inForce(snap.ReleaseStatus(ref), releases), snap.Object(ref).Value.Spec
+		if spec, err := specOfRelease(runs.Spec, declared); err == nil && sameRelease(declared, spec) {
+			current = runs.ID
+		}
 	}
-	return "releases that you can return to: " + strings.Join(ids, ", ")
+	var ids []string
+	for _, release := range releases {
+		if release.Value.ID != current {
+			ids = append(ids, release.Value.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return notFound(changeManifest, "%s has no release %s: there is only %s, which it runs already", ref, wanted, current)
+	}
+	return notFound("releases that you can return to: "+strings.Join(ids, ", "), "%s has no release %s", ref, wanted)
 }

@@ -55,3 +55,36 @@ func TestRollbackFromWhatNeverBecameARelease(t *testing.T) {
 		t.Errorf("with nothing to return to: %+v", err)
 	}
 }
+
+// TestRollbackToAReleaseThatIsNotKept names those that it can return to, and not the one that runs.
+func TestRollbackToAReleaseThatIsNotKept(t *testing.T) {
+	w := rollbackWorld(t, nil, "hash", nil)
+	web := ref("prod", "web")
+	refusal := func() (refused *Error) {
+		t.Helper()
+		_, err := w.service.Rollback(t.Context(), TargetOf(web), RollbackOptions{Release: "v9"})
+		if !errors.As(err, &refused) {
+			t.Fatalf("a rollback to v9: %v", err)
+		}
+		return refused
+	}
+	if got := refusal(); got.Next != "releases that you can return to: v1" {
+		t.Errorf("with v1 and v2: %s / %s", got.Detail, got.Next)
+	}
+	w.put(records.ImageKey(web), api.ImageRequest{Owner: web, Image: "web:nope"})
+	if got := refusal(); got.Next != "releases that you can return to: v1, v2" {
+		t.Errorf("with an image that no release has: %s / %s", got.Detail, got.Next)
+	}
+	w.put(records.ImageKey(web), api.ImageRequest{Owner: web, Image: "web:1"})
+	w.mustApply(deployment("prod", "web", `{"image":"web:1","replicas":4}`))
+	if got := refusal(); got.Next != "releases that you can return to: v1, v2" {
+		t.Errorf("with a manifest that is not rolled out yet: %s / %s", got.Detail, got.Next)
+	}
+	if _, err := records.NewTxn("test").Delete(records.ReleaseKey(web, "v2")).Commit(t.Context(), w.store); err != nil {
+		t.Fatal(err)
+	}
+	if got := refusal(); got.Detail != "deployment/prod/web has no release v9: there is only v1, which it runs already" ||
+		got.Next != "change the manifest and apply it" {
+		t.Errorf("with v1 alone: %s / %s", got.Detail, got.Next)
+	}
+}

@@ -124,7 +124,7 @@ func (t Target) findLive(snap records.Snapshot) (records.Read[api.Object], error
 }
 
 func (t Target) missing() error {
-	return &Error{Reason: NotFound, Detail: "there is no object " + t.String(),
+	return &Error{Reason: NotFound, Detail: "there is no " + t.String(),
 		Next: "`tend get` lists what there is", Wanted: t}
 }
 

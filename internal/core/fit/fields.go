@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Unsupported returns the fields of a spec that plain processes can't honour, in the order of the manual.
+// Unsupported returns the fields of a spec that plain processes can't have, in the order of the manual.
 func Unsupported(spec api.DeploymentSpec) (names []string) {
 	options := len(spec.DockerOptions) > 0
 	for _, init := range spec.Inits {

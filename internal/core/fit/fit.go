@@ -50,8 +50,18 @@ type Need struct {
 // NotBuilt is the reason why a build needs a container engine, BuildYourself the next step without one.
 const (
 	NotBuilt      = "plain processes are not built from source"
-	BuildYourself = "build the program, and name its folder in image"
+	BuildYourself = "build the program, and name its folder in `image`"
 )
+
+// Lacking returns the reason why plain processes can't run a pod that has the fields.
+func Lacking(fields ...string) string {
+	return "plain processes can't have " + strings.Join(fields, ", ")
+}
+
+// LeaveOut returns the step for plain processes that can't have the fields.
+func LeaveOut(fields ...string) string {
+	return "leave out `" + strings.Join(fields, "`, `") + "`"
+}
 
 // Facts holds the facts about pods that their spec doesn't contain.
 type Facts struct {
@@ -73,8 +83,7 @@ func Of(spec api.WorkloadSpec, facts Facts) (n Need) {
 		n.Containers = "what a deployer, or a sync that is not trusted, declared never runs as a plain process"
 		n.without = "have it deleted, and an admin apply it"
 	case len(fields) > 0:
-		n.Containers = "plain processes can't honour " + strings.Join(fields, ", ")
-		n.without = "leave out " + strings.Join(fields, ", ")
+		n.Containers, n.without = Lacking(fields...), LeaveOut(fields...)
 	case spec.Build != nil:
 		n.Containers, n.without = NotBuilt, BuildYourself
 	case KindOf(facts.Runtime) == Containers:
@@ -153,7 +162,7 @@ func (n Need) Refuses(runtime string) string {
 }
 
 // Never begins the message of Missing if no node that could be added would help.
-const Never = "no node can ever run it: "
+const Never = "no node can run it: "
 
 // Missing says that none of the runtimes can run the pod, and what to do; empty if one can, or if there are none.
 func (n Need) Missing(runtimes []string) (message, next string) {
@@ -162,8 +171,12 @@ func (n Need) Missing(runtimes []string) (message, next string) {
 	}
 	switch {
 	case n.Containers != "" && n.Processes != "":
+		instead := n.instead // it needs a node that runs containers
+		if n.without != "" && !slices.ContainsFunc(runtimes, func(r string) bool { return KindOf(r) == Containers }) {
+			instead = ""
+		}
 		return fmt.Sprintf(Never+"%s, and %s", n.Processes, n.Containers),
-			either(n.instead, cmp.Or(n.without, "correct it and apply again"))
+			either(instead, cmp.Or(n.without, "correct the manifest and apply again"))
 	case n.Containers != "":
 		return "no node runs containers, which it needs: " + n.Containers,
 			either(n.without, "add a node with Docker (tend nodes add)")

@@ -40,7 +40,7 @@ func TestNeed(t *testing.T) {
 		"an init's path":   {"it runs in the pod's place", func(s *api.WorkloadSpec) { s.Inits = []api.Init{{Image: "/srv/init"}} }, Facts{}, false, true, "/srv/init"},
 		"a build":          {"only an engine builds it", func(s *api.WorkloadSpec) { s.Image = ""; s.Build = &api.Build{} }, Facts{}, true, false, "plain processes are not built from source"},
 		"a deployer's":     {"a process isolates nothing", nil, Facts{Confined: true}, true, false, "a deployer"},
-		"neither":          {"nothing honours both", func(s *api.WorkloadSpec) { s.Image = "/srv/web"; s.ReadOnly = true }, Facts{}, false, false, "no node can ever run it: its image is a folder (/srv/web), and plain"},
+		"neither":          {"nothing honours both", func(s *api.WorkloadSpec) { s.Image = "/srv/web"; s.ReadOnly = true }, Facts{}, false, false, "no node can run it: its image is a folder (/srv/web), and plain"},
 		"constrained": {"the placement names a runtime", func(s *api.WorkloadSpec) {
 			s.Placement = &api.Placement{Constraints: []string{"node.runtime == process", "node.arch == amd64"}}
 		}, Facts{}, false, true, "placement.constraints has node.runtime == process"},
@@ -73,6 +73,20 @@ func TestNeed(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestStepWhereNoRuntimeFits: the step that needs containers is named only if a node runs them.
+func TestStepWhereNoRuntimeFits(t *testing.T) {
+	need := Of(specOf(func(s *api.WorkloadSpec) { s.Image = "/srv/web"; s.Networks = []string{"back"} }), Facts{})
+	for want, runtimes := range map[string][]string{
+		"leave out `networks`": {"process"},
+		"name an image as docker pull takes it, or leave out `networks`": {"process", "docker"},
+	} {
+		message, next := need.Missing(runtimes)
+		if next != want || message != "no node can run it: its image is a folder (/srv/web), and plain processes can't have networks" {
+			t.Errorf("%v: %q, next %q, want %q", runtimes, message, next, want)
+		}
 	}
 }
 

@@ -172,11 +172,11 @@ func (p *planner) crashMessage() string {
 	starts := fmt.Sprintf("%d starts", max(s.Incarnations, len(s.Exits)))
 	switch {
 	case s.OOMKilled:
-		return p.killedMessage() + ": " + starts
+		return p.killedMessage() + ", after " + starts
 	case s.ExitCode == nil:
 		return "the program keeps exiting: " + starts
 	}
-	return "the program keeps exiting: " + starts + ", last with " + p.exitWords()
+	return "the program keeps exiting: " + starts + ", the last ended with " + p.exitWords()
 }
 
 // endedByItself reports whether a container that the engine left stopped had exited by itself. The engine restarts what

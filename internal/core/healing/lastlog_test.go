@@ -110,7 +110,7 @@ func TestALoopThatPrintsNothing(t *testing.T) {
 		if in.Log = c.log; in.Log != nil {
 			in.Log.Request = healing.LogRequest{Container: "c1", End: healing.EndOfLoop}
 		}
-		want := "the program keeps exiting: 4 starts, last with " + c.want
+		want := "the program keeps exiting: 4 starts, the last ended with " + c.want
 		if d := healing.Plan(in, exits[2].Add(time.Second)); d.Status.Message != want {
 			t.Errorf("%s: %q, want %q", name, d.Status.Message, want)
 		}

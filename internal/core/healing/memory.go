@@ -1,6 +1,9 @@
 package healing
 
-import "tend.dev/tend/api"
+import (
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/nextstep"
+)
 
 // killedMessage says that a container ran out of memory, and at which limit if one is known: it may also be one of the
 // engine's options, or of a group of processes around it.
@@ -17,9 +20,9 @@ func (p *planner) nextStep(reason string) string {
 	case reason != api.ReasonOOMKilled:
 		return ""
 	case p.MemoryLimit == "":
-		return "free memory on " + p.node() + ", or reserve what the program needs: resources.reservations.memory"
+		return nextstep.FreeMemory(p.node())
 	}
-	return "raise resources.limits.memory"
+	return nextstep.RaiseMemory
 }
 
 // node is the task's node, as messages name it.

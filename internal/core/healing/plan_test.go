@@ -263,7 +263,7 @@ func TestGivesUpAfterFiveEnds(t *testing.T) {
 		t.Errorf("once stopped the task has failed, however long stopping took: %s", outcome(d))
 	}
 	if !strings.HasPrefix(d.Status.Message, "the program keeps exiting: ") ||
-		!strings.HasSuffix(d.Status.Message, " starts, last with exit code 3") {
+		!strings.HasSuffix(d.Status.Message, " starts, the last ended with exit code 3") {
 		t.Errorf("message %q", d.Status.Message)
 	}
 	d = crash(t, true, 0, time.Minute, 2*time.Minute, 3*time.Minute, 5*time.Minute+time.Second)

@@ -189,7 +189,16 @@ func (p *planner) endByExitCode() {
 	if p.Container.ExitCode != 0 {
 		state = api.TaskFailed
 	}
-	p.end(state, p.exitReason(api.ReasonExited), p.exitMessage())
+	p.end(state, p.exitReason(api.ReasonExited), p.endMessage())
+}
+
+// endMessage returns how the container ended, and the restart policy by which a program that should go on stays so.
+func (p *planner) endMessage() string {
+	message, policy := p.exitMessage(), p.Container.Restart
+	if p.Task.Class == api.ClassOnce || policy == "" {
+		return message
+	}
+	return fmt.Sprintf("%s, and `restart` is %q", message, policy)
 }
 
 func (p *planner) exitReason(otherwise string) string {
@@ -208,9 +217,17 @@ func (p *planner) exitMessage() string {
 	case p.out.Status.OOMKilled:
 		return p.killedMessage()
 	case p.out.Status.ExitCode == nil:
-		return "the container ended"
+		return p.subject() + " ended"
 	}
-	return "the container ended with " + p.exitWords()
+	return p.subject() + " ended with " + p.exitWords()
+}
+
+// subject returns the word for the thing that ended: a run has a container, a pod that should go on has a program.
+func (p *planner) subject() string {
+	if p.Task.Class == api.ClassOnce {
+		return "the container"
+	}
+	return "the program"
 }
 
 // exitWords names the exit code, which is known, and says of a failure that there is no log to look at.

@@ -58,7 +58,7 @@ func TestGiveUpDependents(t *testing.T) {
 	giveUp(all)
 	all[0].explain()
 	if web := all[0].Outcome; web.Cause != "message of web" ||
-		web.Next != "get deployment/prod/db ready; Tend then continues by itself" {
+		web.Next != "get deployment/prod/db ready; Tend then continues" {
 		t.Errorf("%+v", web)
 	}
 }

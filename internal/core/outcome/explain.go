@@ -7,6 +7,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/fit"
+	"tend.dev/tend/internal/core/nextstep"
 )
 
 // blame sets the message from the condition that has the cause: Degraded if something failed, else Progressing.
@@ -38,8 +39,18 @@ func (s *judged) blame(c conditions) {
 	case why != "" && strings.HasPrefix(cause.Message, why): // a cause is given once
 		s.Message = ready + ": " + cause.Message
 	default:
-		s.Message = c.ready.Message + ": " + cause.Message
+		s.Message = c.ready.Message + ": " + uncounted(cause.Message)
 	}
+}
+
+// uncounted returns a cause without the count before it while no pod runs the release: that of the ready ones says as
+// much.
+func uncounted(cause string) string {
+	if count, why, found := strings.Cut(cause, ": "); found && strings.HasPrefix(count, "0 of ") &&
+		strings.Contains(count, " pods run ") {
+		return why
+	}
+	return cause
 }
 
 // explain completes the outcome of a write that came to nothing: the cause, the last lines of the container that
@@ -69,9 +80,10 @@ func nextStep(s judged) string {
 	case s.Reason == api.ReasonDeleted || s.Reason == "Deleting":
 		return "apply again once " + s.Ref.String() + " is gone"
 	case len(s.needs) > 0:
-		return fmt.Sprintf("get %s ready; Tend then continues by itself", words(s.needs))
+		return nextstep.GetReady(words(s.needs))
 	case s.State == api.OutcomeHeld && s.turnsBack && s.Reason != api.ReasonRolledBack:
-		return cmp.Or(s.Next, describe) + "; to go back: tend rollback " + object
+		step, _, _ := strings.Cut(s.Next, nextstep.MoreOutput) // of three steps the last would be lost
+		return cmp.Or(step, describe) + "; to go back: tend rollback " + object
 	case ranInVain(s.Reason) && s.Next != "" && !strings.Contains(s.Next, "tend run "+object):
 		return s.Next + "; to run it again: tend run " + object // which no apply does
 	case s.Reason == api.ReasonBuildFailed:
@@ -129,7 +141,7 @@ func (s judged) paused() string {
 	if ready == 0 {
 		return fmt.Sprintf("%s is paused, and no pod of before is ready", r.TargetRelease)
 	}
-	return fmt.Sprintf("%s is paused; %s still serves (%d of %d ready)", r.TargetRelease, serving, ready, r.Replicas)
+	return fmt.Sprintf("%s still serves (%d of %d ready); %s is paused", serving, ready, r.Replicas, r.TargetRelease)
 }
 
 // lastWords returns the last lines of the container that failed: those the condition carries, else those of the newest

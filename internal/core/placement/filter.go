@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"tend.dev/tend/internal/core/nextstep"
 )
 
 // filter is one requirement of a node, with the words for nodes that don't meet it.
@@ -28,7 +30,7 @@ var fitFilters = []*filter{
 		fails: func(_ *cluster, s *site, _ Task) bool { return !s.Alive },
 		alone: func(_ *cluster, s *site, _ Task) string { return "node " + s.ID + " does not answer" },
 		one:   say("does not answer"), many: say("do not answer"),
-		next: "start Tend on the node (systemctl start tend); Tend goes on by itself",
+		next: "start Tend on the node (systemctl start tend)" + nextstep.Continues,
 	},
 	{
 		fails: func(_ *cluster, s *site, _ Task) bool { return !s.Ready },
@@ -42,13 +44,13 @@ var fitFilters = []*filter{
 		fails: func(_ *cluster, s *site, _ Task) bool { return s.Draining },
 		alone: func(_ *cluster, s *site, _ Task) string { return "node " + s.ID + " is drained" },
 		one:   say("is drained"), many: say("are drained"),
-		next: "tend uncordon NODE, for a node that is to take pods again",
+		next: "add another node (tend nodes add), or end the drain: tend uncordon NODE",
 	},
 	{
 		fails: func(_ *cluster, s *site, _ Task) bool { return s.Cordoned },
 		alone: func(_ *cluster, s *site, _ Task) string { return "node " + s.ID + " is cordoned" },
 		one:   say("is cordoned"), many: say("are cordoned"),
-		next: "tend uncordon NODE, for a node that is to take pods again",
+		next: "add another node (tend nodes add), or let it take pods again: tend uncordon NODE",
 	},
 	flapFilter,
 	archFilter,
@@ -61,7 +63,7 @@ var fitFilters = []*filter{
 		},
 		one:  func(_ *cluster, t Task) string { return fmt.Sprintf("lacks memory (%s asked)", size(t.MemoryBytes)) },
 		many: func(_ *cluster, t Task) string { return fmt.Sprintf("lack memory (%s asked)", size(t.MemoryBytes)) },
-		next: "lower resources.limits.memory to what a node has",
+		next: "lower `resources.limits.memory` to what a node has",
 	},
 	{
 		fails: func(_ *cluster, s *site, t Task) bool { return s.CPUs > 0 && t.CPUs > s.CPUs },
@@ -70,7 +72,7 @@ var fitFilters = []*filter{
 		},
 		one:  func(_ *cluster, t Task) string { return fmt.Sprintf("lacks cores (%g asked)", t.CPUs) },
 		many: func(_ *cluster, t Task) string { return fmt.Sprintf("lack cores (%g asked)", t.CPUs) },
-		next: "lower resources.limits.cpu to what a node has",
+		next: "lower `resources.limits.cpu` to what a node has",
 	},
 }
 

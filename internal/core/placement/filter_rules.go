@@ -104,7 +104,7 @@ var constraintFilter = &filter{
 		return fmt.Sprintf("node %s does not meet the constraint %s: it %s", s.ID, unmet, has)
 	},
 	one: constrained("does not meet"), many: constrained("do not meet"),
-	next: "change placement.constraints, or a node's labels",
+	next: "change `placement.constraints`, or a node's labels",
 }
 
 func (t Task) unmet(s *site) *Constraint {
@@ -148,7 +148,7 @@ var reservedMemoryFilter = &filter{
 	many: func(_ *cluster, t Task) string {
 		return "have no " + size(t.ReservedMemory) + " of memory left to reserve"
 	},
-	next: "lower resources.reservations.memory, or add a node: tend nodes add",
+	next: "lower `resources.reservations.memory`, or add a node: tend nodes add",
 }
 
 var reservedCPUsFilter = &filter{
@@ -170,7 +170,7 @@ var reservedCPUsFilter = &filter{
 	many: func(_ *cluster, t Task) string {
 		return fmt.Sprintf("have no %.3g cores left to reserve", t.ReservedCPUs)
 	},
-	next: "lower resources.reservations.cpu, or add a node: tend nodes add",
+	next: "lower `resources.reservations.cpu`, or add a node: tend nodes add",
 }
 
 // rounding is the most that sums of cores may differ.
@@ -200,7 +200,7 @@ var besideFilter = &filter{
 	},
 	one:  func(_ *cluster, t Task) string { return "runs no pod of " + strings.Join(t.Rules.Beside, ", ") },
 	many: func(_ *cluster, t Task) string { return "run no pod of " + strings.Join(t.Rules.Beside, ", ") },
-	next: "see what placement.affinity names: tend get pods", passing: true,
+	next: "see what `placement.affinity` names: tend get pods", passing: true,
 }
 
 var apartFilter = &filter{

@@ -62,7 +62,7 @@ func TestPlan(t *testing.T) {
 			reason: "a node without heartbeat takes nothing",
 			tasks:  []Task{{ID: "a"}}, nodes: []Node{vm(func(n *Node) { n.Alive = false })},
 			refused: []Refusal{{Task: "a", Message: "node vm does not answer",
-				Next: "start Tend on the node (systemctl start tend); Tend goes on by itself"}},
+				Next: "start Tend on the node (systemctl start tend); Tend then continues"}},
 		},
 		"engine away": {
 			reason: "the runtime's own words are passed on",
@@ -73,7 +73,7 @@ func TestPlan(t *testing.T) {
 			reason: "a draining node empties",
 			tasks:  []Task{{ID: "a"}}, nodes: []Node{vm(func(n *Node) { n.Draining = true })},
 			refused: []Refusal{{Task: "a", Message: "node vm is drained",
-				Next: "tend uncordon NODE, for a node that is to take pods again"}},
+				Next: "add another node (tend nodes add), or end the drain: tend uncordon vm"}},
 		},
 		"another runtime": {
 			reason: "containers are not processes",
@@ -96,7 +96,7 @@ func TestPlan(t *testing.T) {
 			},
 			refused: []Refusal{{
 				Task: "a", TooLarge: true, Message: "no node has 1024Ti of memory; n1 has 4Gi",
-				Next: "lower resources.limits.memory to what a node has",
+				Next: "lower `resources.limits.memory` to what a node has",
 			}},
 		},
 		"its own architecture": {
@@ -109,7 +109,7 @@ func TestPlan(t *testing.T) {
 			reason: "what no node has in all can't be had",
 			tasks:  []Task{{ID: "a", Demand: &Demand{MemoryBytes: 8 << 30}}}, nodes: []Node{vm(nil)},
 			refused: []Refusal{{Task: "a", TooLarge: true, Message: "no node has 8Gi of memory; vm has 4Gi",
-				Next: "lower resources.limits.memory to what a node has"}},
+				Next: "lower `resources.limits.memory` to what a node has"}},
 		},
 		"all of the memory": {
 			reason: "limits are not reservations: each task may ask for the whole node",
@@ -127,20 +127,20 @@ func TestPlan(t *testing.T) {
 			reason: "what is reserved counts like a limit",
 			tasks:  []Task{{ID: "a", Demand: &Demand{ReservedMemory: 8 << 30}}}, nodes: []Node{vm(nil)},
 			refused: []Refusal{{Task: "a", TooLarge: true, Message: "no node has 8Gi of memory; vm has 4Gi",
-				Next: "lower resources.reservations.memory to what a node has"}},
+				Next: "lower `resources.reservations.memory` to what a node has"}},
 		},
 		"a node of unknown size": {
 			reason: "it may be large enough once it answers",
 			tasks:  []Task{{ID: "a", Demand: &Demand{MemoryBytes: 8 << 30}}},
 			nodes:  []Node{vm(nil), named("n2", func(n *Node) { n.MemoryBytes, n.Alive = 0, false })},
 			refused: []Refusal{{Task: "a", Message: "1 of 2 nodes does not answer; 1 of 2 nodes lacks memory (8Gi asked)",
-				Next: "start Tend on the node (systemctl start tend); Tend goes on by itself"}},
+				Next: "start Tend on the node (systemctl start tend); Tend then continues"}},
 		},
 		"too few cores": {
 			reason: "the same for cores",
 			tasks:  []Task{{ID: "a", Demand: &Demand{CPUs: 2.5}}}, nodes: []Node{vm(nil)},
 			refused: []Refusal{{Task: "a", TooLarge: true, Message: "no node has 2.5 cores; vm has 2",
-				Next: "lower resources.limits.cpu to what a node has"}},
+				Next: "lower `resources.limits.cpu` to what a node has"}},
 		},
 		"port taken": {
 			reason: "a port belongs to one task, the older one",
@@ -213,7 +213,7 @@ func TestPlan(t *testing.T) {
 				named("n3", func(n *Node) { n.Alive = false }),
 			},
 			refused: []Refusal{{Task: "a", Message: "1 of 3 nodes does not answer; 2 of 3 nodes lack memory (512Mi asked)",
-				Next: "lower resources.limits.memory to what a node has"}},
+				Next: "lower `resources.limits.memory` to what a node has"}},
 		},
 		"spread before load": {
 			reason: "slots of one workload are spread, even onto a node that has more of others",

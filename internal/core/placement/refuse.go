@@ -32,7 +32,7 @@ func (c *cluster) explain(t Task) Refusal {
 			break
 		}
 		failed := c.refuses(c.sites[0], t)
-		r.Message, r.Next = failed.alone(c, c.sites[0], t), failed.next
+		r.Message, r.Next = failed.alone(c, c.sites[0], t), failed.step(c.sites[0])
 	default:
 		if !r.noRuntime(c, t) && !r.tooLarge(c, t) {
 			r.Message, r.Next = c.counts(t)
@@ -73,11 +73,11 @@ func (r *Refusal) tooLarge(c *cluster, t Task) bool {
 	case max(t.MemoryBytes, t.ReservedMemory) > memory.MemoryBytes:
 		r.Message = fmt.Sprintf("no node has %s of memory; %s has %s", size(max(t.MemoryBytes, t.ReservedMemory)), memory.ID,
 			size(memory.MemoryBytes))
-		r.Next = "lower resources." + largest(float64(t.MemoryBytes), float64(t.ReservedMemory)) +
-			".memory to what a node has"
+		r.Next = "lower `resources." + largest(float64(t.MemoryBytes), float64(t.ReservedMemory)) +
+			".memory` to what a node has"
 	case max(t.CPUs, t.ReservedCPUs) > cpus.CPUs+rounding:
 		r.Message = fmt.Sprintf("no node has %g cores; %s has %g", max(t.CPUs, t.ReservedCPUs), cpus.ID, cpus.CPUs)
-		r.Next = "lower resources." + largest(t.CPUs, t.ReservedCPUs) + ".cpu to what a node has"
+		r.Next = "lower `resources." + largest(t.CPUs, t.ReservedCPUs) + ".cpu` to what a node has"
 	default:
 		return false
 	}
@@ -96,9 +96,11 @@ func largest(limit, reserved float64) string {
 // counts returns the number of nodes that fail each filter, in the filters' order, and returns the next step for the
 // filter that most fail.
 func (c *cluster) counts(t Task) (message, next string) {
-	failed := map[*filter]int{}
+	failed, last := map[*filter]int{}, map[*filter]*site{}
 	for _, s := range c.sites {
-		failed[c.refuses(s, t)]++
+		f := c.refuses(s, t)
+		failed[f]++
+		last[f] = s
 	}
 	var parts []string
 	most := 0
@@ -112,10 +114,16 @@ func (c *cluster) counts(t Task) (message, next string) {
 		}
 		if failed[f] > most {
 			most, next = failed[f], f.next
+			if most == 1 {
+				next = f.step(last[f])
+			}
 		}
 	}
 	return strings.Join(parts, "; "), next
 }
+
+// step returns the next step where one node alone fails the filter.
+func (f *filter) step(s *site) string { return strings.ReplaceAll(f.next, "NODE", s.ID) }
 
 // crowded reports whether a node would take the task if the one it replaces were gone.
 func (c *cluster) crowded(t Task) bool {

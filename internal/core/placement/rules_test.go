@@ -16,7 +16,7 @@ func ruled(rules Rules) *Demand { return &Demand{Rules: rules} }
 
 func TestRules(t *testing.T) {
 	eu := []Constraint{{Attribute: "node.labels.zone", Value: "eu"}}
-	const uncordon = "tend uncordon NODE, for a node that is to take pods again"
+	const uncordon = "add another node (tend nodes add), or let it take pods again: tend uncordon vm"
 	cases := map[string]struct {
 		reason  string
 		tasks   []Task
@@ -39,7 +39,7 @@ func TestRules(t *testing.T) {
 			reason: "a label that is not there has the empty value",
 			tasks:  []Task{{ID: "a", Demand: ruled(Rules{Constraints: eu})}}, nodes: []Node{vm(nil)},
 			refused: []Refusal{{Task: "a", Message: "node vm does not meet the constraint node.labels.zone == eu: it has none",
-				Next: "change placement.constraints, or a node's labels"}},
+				Next: "change `placement.constraints`, or a node's labels"}},
 		},
 		"constraints that no node meets": {
 			reason: "of several nodes the filters count",
@@ -48,7 +48,7 @@ func TestRules(t *testing.T) {
 			nodes: []Node{named("n1", zone("eu")), named("n2", nil)},
 			refused: []Refusal{{Task: "a",
 				Message: "2 of 2 nodes do not meet all constraints (node.labels.zone == eu, node.arch == arm64)",
-				Next:    "change placement.constraints, or a node's labels"}},
+				Next:    "change `placement.constraints`, or a node's labels"}},
 		},
 		"preference": {
 			reason: "it counts more than the spread, and doesn't forbid",
@@ -84,7 +84,7 @@ func TestRules(t *testing.T) {
 			nodes: []Node{vm(nil)}, placed: []Assignment{{"a", "vm"}},
 			refused: []Refusal{{Task: "b",
 				Message: "node vm has too little memory left: 2Gi asked, 3Gi of 4Gi are reserved by others",
-				Next:    "lower resources.reservations.memory, or add a node: tend nodes add"}},
+				Next:    "lower `resources.reservations.memory`, or add a node: tend nodes add"}},
 		},
 		"reserved cores beside the predecessor": {
 			reason: "it fits once the one that it replaces is gone, and the refusal says that this is all",
@@ -92,7 +92,7 @@ func TestRules(t *testing.T) {
 				{ID: "b", Replaces: "a", Demand: &Demand{ReservedCPUs: 1.5}}},
 			nodes: []Node{vm(nil)},
 			refused: []Refusal{{Task: "b", Message: "node vm has too few cores left: 1.5 asked, 1.5 of 2 are reserved by others",
-				Next: "lower resources.reservations.cpu, or add a node: tend nodes add", Crowded: true}},
+				Next: "lower `resources.reservations.cpu`, or add a node: tend nodes add", Crowded: true}},
 		},
 		"affinity": {
 			reason: "beside the other, which is placed in the same moment",
@@ -104,7 +104,7 @@ func TestRules(t *testing.T) {
 			reason: "there is no pod to stand beside",
 			tasks:  []Task{{ID: "b", Workload: "w", Demand: ruled(Rules{Beside: []string{"db"}})}}, nodes: []Node{vm(nil)},
 			refused: []Refusal{{Task: "b", Message: "node vm runs no pod of db (placement.affinity)",
-				Next: "see what placement.affinity names: tend get pods"}},
+				Next: "see what `placement.affinity` names: tend get pods"}},
 		},
 		"apart from its own kind": {
 			reason: "one on a node; its successor may stand beside it",

@@ -2,7 +2,6 @@ package compose
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/compose-spec/compose-go/v2/types"
@@ -121,13 +120,4 @@ func (c *converter) ingressName(wanted string) string {
 }
 
 // duration returns a duration in the form of manifests.
-func duration(d time.Duration) api.Duration {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return api.Duration(text)
-}
+func duration(d time.Duration) api.Duration { return api.Duration(api.ShortDuration(d)) }

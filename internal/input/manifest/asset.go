@@ -16,7 +16,7 @@ func (d *decoder) asset(n *node) map[string]any {
 	if !d.native {
 		for _, f := range n.fields {
 			if f.key != "files" {
-				d.fail(f.at, f.key, suggest.Question(f.key, []string{"files"}), "there is no field %q", f.key)
+				d.lacking(f, "", suggest.Question(f.key, []string{"files"}), "field")
 			}
 		}
 		found := n.find("files")

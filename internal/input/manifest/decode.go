@@ -30,6 +30,16 @@ func (d *decoder) fail(at span, path, next, format string, args ...any) {
 	d.faults.add(fault)
 }
 
+// lacking adds the error of a field that doesn't exist in the block at path.
+func (d *decoder) lacking(f field, path, next, what string) {
+	if d.faults.full() {
+		return
+	}
+	fault := d.src.diagnostic(f.at, fmt.Sprintf("there is no %s %q", what, f.key), next)
+	fault.Object, fault.Field, fault.Absent, fault.Within = d.object, joinKey(path, f.key), true, path
+	d.faults.add(fault)
+}
+
 // value decodes n as a t. It returns nil for an absent value, and after it reported an error.
 func (d *decoder) value(n *node, t reflect.Type, path string) any {
 	if n.kind == nullNode {

@@ -103,13 +103,10 @@ func (d *decoder) unknown(f field, known []property, path string) {
 		}
 	}
 	what := "field"
-	if d.native {
-		what = "attribute"
-		if f.value.block {
-			what = "block"
-		}
+	if d.native && f.value.block {
+		what = "block"
 	}
-	d.fail(f.at, joinKey(path, f.key), d.nextFor(f, known, names), "there is no %s %q", what, f.key)
+	d.lacking(f, path, d.nextFor(f, known, names), what)
 }
 
 // mostDeeper bounds how many blocks lie around a field that is suggested.

@@ -41,6 +41,10 @@ type Diagnostic struct {
 	// Object is kind/scope/name and Field a path in it, if the error is in an object.
 	Object string
 	Field  string
+	// Absent is set if there is no such field: Summary names it, so a text for a terminal begins with Within, the path of
+	// the block around it.
+	Absent bool
+	Within string
 	// Summary describes the fault; Next is the next step, or empty.
 	Summary string
 	Next    string
@@ -50,9 +54,12 @@ type Diagnostic struct {
 
 // String returns the text for a terminal: place and fault, the line, the next step.
 func (d Diagnostic) String() string {
-	text := d.Summary
-	if d.Field != "" {
-		text = d.Field + ": " + text
+	text, place := d.Summary, d.Field
+	if d.Absent {
+		place = d.Within
+	}
+	if place != "" {
+		text = place + ": " + text
 	}
 	if d.Object != "" {
 		text = d.Object + ": " + text

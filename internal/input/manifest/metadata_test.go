@@ -53,7 +53,7 @@ func TestMetadataFaults(t *testing.T) {
 			"metadata.labels is a table of keys and values, not a list"},
 		"a value": {`{ team = "a" }`, `{ team = ["a"] }`, `metadata.labels: "team" is text, not a list`},
 		"other kinds": {`operation "prod" "nightly" {`, "deployment \"prod\" \"nightly\" {\n  image = \"a\"",
-			`no attribute "annotations"`},
+			`no field "annotations"`},
 	} {
 		text := strings.Replace(anOperation, tc.from, tc.to, 1)
 		_, err := Load(Options{Files: []string{"-"}, Stdin: strings.NewReader(text), Format: "hcl", Lookup: none})

@@ -8,6 +8,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/hosts"
+	"tend.dev/tend/internal/core/nextstep"
 	"tend.dev/tend/internal/core/suggest"
 )
 
@@ -191,7 +192,14 @@ func (o observed) nextStep(reason string) string {
 		}
 		return "apply a deployment " + service + ", or correct `service`"
 	case api.ReasonNoReadyPods:
-		return "tend describe " + service
+		_, excused := o.excused()
+		switch {
+		case o.pods == 0 && o.workload.ReplicaCount() == 0:
+			return "tend scale " + service + " 1"
+		case excused: // its pods are on their way
+			return "tend describe " + service
+		}
+		return nextstep.GetReady(o.leads.String())
 	case api.ReasonCertificateFailed:
 		return o.certificateNext()
 	case api.ReasonNotListening:

@@ -68,7 +68,7 @@ func (o observed) progress(a assessment) api.Condition {
 	c := api.Condition{Type: api.ConditionProgressing, Status: api.ConditionFalse, Reason: api.ReasonComplete}
 	switch {
 	case a.refused != nil:
-		c.Reason = api.ReasonResolvingImage
+		c.Reason = a.refused.Reason
 	case a.target.ID == "":
 		c.Status, c.Reason, c.Message = api.ConditionTrue, control.ImageReason(o.image(), api.ReasonResolvingImage),
 			o.imageProgress()

@@ -239,7 +239,7 @@ func TestARunWithoutImageFails(t *testing.T) {
 		l.Put(jobOf("mail:9"), mail)
 		l.Pass(time.Second)
 		l.condition(mail, api.ConditionReady, "ImageNotFound", api.ConditionFalse)
-		l.condition(mail, api.ConditionProgressing, api.ReasonResolvingImage, api.ConditionFalse)
+		l.condition(mail, api.ConditionProgressing, "ImageNotFound", api.ConditionFalse)
 		l.ask(mail, "m-1")
 		l.Pass(time.Second)
 		if run := l.run(mail, "m-1"); run.State != api.RunFailed || run.Reason != "ImageNotFound" ||

@@ -8,6 +8,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/core/gate"
+	"tend.dev/tend/internal/core/nextstep"
 	"tend.dev/tend/internal/core/rollout"
 	"tend.dev/tend/internal/kinds/owner"
 )
@@ -70,7 +71,7 @@ func unfinished(a assessment, degraded api.Condition) string {
 	case degraded.Reason == api.ReasonEngineUnavailable:
 		return ", as last seen"
 	case t.turned != nil:
-		return fmt.Sprintf(" on %s: %s failed", t.release.ID, t.turned.Release)
+		return fmt.Sprintf(", but on %s: %s, which the manifest asks for, failed", t.release.ID, t.turned.Release)
 	case t.awaits, t.pending != nil:
 		return fmt.Sprintf(" on %s, and what was changed since has not begun", t.release.ID)
 	case counts.Arrived >= counts.Wanted && troubled:
@@ -94,7 +95,7 @@ func (o observed) progress(a assessment) api.Condition {
 	case a.target.awaits:
 		c.Reason, c.Message = control.ImageReason(o.image(), api.ReasonResolvingImage), o.imageProgress()
 		if o.image().State == api.ImageFailed {
-			c.Status = api.ConditionFalse
+			c.Status, c.Reason = api.ConditionFalse, o.image().Reason
 		}
 	case a.target.pending != nil:
 		c.Reason, c.Message = a.target.pending.gate.Reason, o.gateMessage(*a.target.pending)
@@ -177,9 +178,9 @@ func (o observed) trouble(a assessment) api.Condition {
 	case a.target.pending != nil && a.target.pending.gate.State == gate.Failed:
 		failed := a.target.pending.gate
 		c.Reason, c.Message = failed.Reason, withLog(failed.Message, failed.Run.LastLog)
-		c.Next = "correct it and apply again; or run it again: " + o.again()
+		c.Next = nextstep.CorrectCause + "; to retry: " + o.again()
 		if failed.Run.Reason == api.ReasonReleaseTimeout {
-			c.Next = "raise release.timeout and apply again; or run it again: " + o.again()
+			c.Next = "raise `release.timeout` and apply again; to retry: " + o.again()
 		}
 	case a.target.turned != nil:
 		c.Reason, c.Message, c.Next = api.ReasonRolledBack, rolledBackMessage(a.target), a.target.turned.Next

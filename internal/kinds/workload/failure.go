@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/nextstep"
 	"tend.dev/tend/internal/core/probe"
 	"tend.dev/tend/internal/core/rollout"
 	"tend.dev/tend/internal/kinds/owner"
@@ -35,23 +36,30 @@ func (o observed) nextStep(plan rollout.Plan) string {
 	case !slices.Contains(readLogs, plan.Reason):
 		return ""
 	case slices.Contains(ownEnds, plan.Reason) && strings.Contains(plan.Message, probe.Silent):
-		return fmt.Sprintf("let it print why it ends, or check its command and environment: tend describe %s/%s",
-			o.ref.Scope, o.ref.Name)
+		return "let it print why it ends, or correct `command` or `env`"
 	case plan.Slot != "" && !o.known(plan.Slot): // its container is gone
-		return fmt.Sprintf("tend logs %s/%s --previous", o.ref.Scope, o.ref.Name)
+		return o.readOn(plan, fmt.Sprintf("tend logs %s/%s --previous", o.ref.Scope, o.ref.Name))
 	case probe.Step(plan.Message) != "":
 		return probe.Step(plan.Message)
 	case strings.Contains(plan.Message, probe.Silent) && o.askAgain(plan) != "":
 		return o.askAgain(plan)
 	case o.endedWell(plan):
-		return fmt.Sprintf("keep the program in the foreground, or declare it as a job; tend logs %s/%s", o.ref.Scope,
-			o.ref.Name)
+		return "declare it as a job, or keep the program in the foreground"
 	case !o.started(plan.Slot): // it has no output
 		return fmt.Sprintf("tend describe %s/%s", o.ref.Scope, o.ref.Name)
 	case o.ordered() && plan.Slot != "":
-		return fmt.Sprintf("tend logs %s.%s", o.ref.AppID(), plan.Slot)
+		return o.readOn(plan, fmt.Sprintf("tend logs %s.%s", o.ref.AppID(), plan.Slot))
 	}
-	return fmt.Sprintf("tend logs %s/%s", o.ref.Scope, o.ref.Name)
+	return o.readOn(plan, fmt.Sprintf("tend logs %s/%s", o.ref.Scope, o.ref.Name))
+}
+
+// readOn returns the step for a failure whose cause is in the container's output: logs, the command that shows it, is
+// enough where the last lines aren't shown already.
+func (o observed) readOn(plan rollout.Plan, logs string) string {
+	if len(o.lastLog(plan.Slot)) == 0 {
+		return logs
+	}
+	return nextstep.CorrectCause + nextstep.MoreOutput + logs
 }
 
 // askAgain returns the step that runs a pod's failing check by hand: its output is in no log. It leaves the arguments

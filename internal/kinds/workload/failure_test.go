@@ -42,7 +42,7 @@ func TestWhatNeverRanHasNoOutput(t *testing.T) {
 func TestWhatEndsByItselfIsAJob(t *testing.T) {
 	const logs = "tend logs prod/web"
 	for code, want := range map[int]string{
-		0: "keep the program in the foreground, or declare it as a job; " + logs, 3: logs,
+		0: "declare it as a job, or keep the program in the foreground", 3: logs,
 	} {
 		task := api.Task{Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "a"}
 		status := &api.TaskStatus{RunningAt: time.Unix(1, 0), ExitCode: &code}
@@ -73,6 +73,20 @@ func TestAProbeOfAnotherPort(t *testing.T) {
 	}
 }
 
+// TestACrashWhoseLinesAreShown: the lines name the cause, which a person corrects; the log has more of them.
+func TestACrashWhoseLinesAreShown(t *testing.T) {
+	task := api.Task{Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "a", Role: api.RoleMain}
+	status := api.TaskStatus{RunningAt: time.Unix(1, 0), LastLog: []string{"no database"}}
+	o := observed{ref: web, tasks: []owner.Task{{Desired: records.Read[api.Task]{Value: &task}, Status: &status}}}
+	plan := rollout.Plan{Reason: api.ReasonCrashLoop, Slot: "a", Message: "the program keeps exiting"}
+	if got, want := o.nextStep(plan), "correct the cause and apply again; more output: tend logs prod/web"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if status.LastLog = nil; o.nextStep(plan) != "tend logs prod/web" {
+		t.Errorf("without lines: %q", o.nextStep(plan))
+	}
+}
+
 // TestACrashThatPrintsNothing: the next step isn't a log that is empty, neither while it loops nor when it is gone.
 func TestACrashThatPrintsNothing(t *testing.T) {
 	task := api.Task{Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "a"}
@@ -81,7 +95,7 @@ func TestACrashThatPrintsNothing(t *testing.T) {
 	o.spec.Probes = &api.Probes{Readiness: &api.Probe{Exec: &api.ExecProbe{Command: []string{"ready"}}}}
 	for _, slot := range []string{"a", "gone"} {
 		got := o.nextStep(rollout.Plan{Reason: api.ReasonCrashLoop, Slot: slot, Message: "last with exit code 3 " + probe.Silent})
-		if want := "let it print why it ends, or check its command and environment: tend describe prod/web"; got != want {
+		if want := "let it print why it ends, or correct `command` or `env`"; got != want {
 			t.Errorf("slot %s: %q, want %q", slot, got, want)
 		}
 	}

@@ -279,7 +279,7 @@ func TestACommandHasItsTime(t *testing.T) {
 	}
 	l.is(api.ConditionDegraded, api.ConditionTrue, api.ReasonReleaseCommandFailed, "30s")
 	if c := api.FindCondition(l.status().Conditions, api.ConditionDegraded); !strings.HasPrefix(c.Next,
-		"raise release.timeout") {
+		"raise `release.timeout`") {
 		t.Errorf("the next step is %q", c.Next)
 	}
 	l.ranOnce("v1-pre")

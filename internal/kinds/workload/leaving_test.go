@@ -143,7 +143,7 @@ func TestALeavingWriterOnASilentNode(t *testing.T) {
 	}
 	says("it answers", "")
 	l.silence("n2")
-	says("it is silent", "start Tend on node n2 (systemctl start tend-agent, or tend); the rest goes on by itself; "+
+	says("it is silent", "start Tend on node n2 (systemctl start tend-agent, or tend); Tend then continues; "+
 		"if the machine is off: tend nodes confirm-down n2")
 	l.returns("n2")
 	says("it answers again", "")

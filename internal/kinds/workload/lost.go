@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/nextstep"
 	"tend.dev/tend/internal/kinds/owner"
 	"tend.dev/tend/internal/store/records"
 )
@@ -123,7 +124,7 @@ func (o observed) loss(t owner.Task) (elsewhere bool, reason, message, next stri
 
 // startTend returns the step that helps where something waits for a silent node.
 func startTend(node string) string {
-	return fmt.Sprintf("start Tend on node %s (systemctl start tend-agent, or tend); the rest goes on by itself", node)
+	return fmt.Sprintf("start Tend on node %s (systemctl start tend-agent, or tend)"+nextstep.Continues, node)
 }
 
 // followed reports whether a task that is to start after another one has a node that answers. That it took the last

@@ -3,8 +3,6 @@ package workload
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/rollout"
@@ -25,22 +23,10 @@ func outage(a assessment, forecast []rollout.Action) string {
 	if wanted > 1 {
 		pods = fmt.Sprintf("%d replicas at once", wanted)
 	}
-	back := fmt.Sprintf("is an outage of up to %s (strategy.deadline), until %s is back", shortly(strategy.Deadline),
+	back := fmt.Sprintf("is an outage of up to %s (strategy.deadline), until %s is back", api.ShortDuration(strategy.Deadline),
 		a.desired.LastGood)
 	if strategy.OnFailure != api.OnFailureRollback {
 		back = fmt.Sprintf("takes all pods down until it is corrected, or you run tend rollback (on_failure = %q)", strategy.OnFailure)
 	}
 	return fmt.Sprintf("%s, stop-first: a bad release %s", pods, back)
-}
-
-// shortly writes a duration without the units that are 0.
-func shortly(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }

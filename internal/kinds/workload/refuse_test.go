@@ -165,7 +165,7 @@ func TestAReferenceToWhatIsOnItsWay(t *testing.T) {
 	}
 	l.is(api.ConditionProgressing, api.ConditionTrue, api.ReasonUnresolvedReference, "")
 	if c := l.condition(api.ConditionDegraded); !strings.Contains(c.Message, "has no release yet") ||
-		c.Next != "nothing to do: Tend goes on by itself" {
+		c.Next != "nothing to do: Tend continues by itself" {
 		t.Errorf("%+v", c)
 	}
 	l.write(func(txn *records.Txn) { txn.Put(records.StatusKey(api1), api.WorkloadStatus{Release: "v1"}) })

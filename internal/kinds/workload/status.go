@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/nextstep"
 )
 
 // nextStatus returns a deployment's status after a reconcile.
@@ -132,7 +133,7 @@ func (o observed) failedRollout(a assessment, now time.Time) *api.FailedRollout 
 		Generation: o.object.Value.Metadata.Generation, Restart: o.stamp(api.StampRestart),
 		Pull:   o.stamp(api.StampPull),
 		Reason: a.plan.Reason, Message: a.plan.Message, Next: cmp.Or(a.plan.Next,
-			"correct it and apply again; to try "+release.ID+" again unchanged: "+o.again()), Slot: a.plan.Slot,
+			nextstep.CorrectCause+"; to try "+release.ID+" again unchanged: "+o.again()), Slot: a.plan.Slot,
 		LastLog: o.lastLog(a.plan.Slot), At: now,
 	}
 }

@@ -101,7 +101,7 @@ func (n *machine) take(status *api.NodeStatus, info runtime.Info) {
 	disk := api.Condition{Type: api.ConditionDiskPressure, Status: api.ConditionFalse, Reason: api.ReasonAsExpected}
 	if info.DiskPressure != "" {
 		disk.Status, disk.Reason, disk.Message, disk.Next = api.ConditionTrue, api.ReasonDiskFull, info.DiskPressure,
-			"free space on node "+n.agent.opts.Node+" (tend system df)"
+			runtime.FreeSpace("node "+n.agent.opts.Node)
 	}
 	for _, condition := range []api.Condition{limited, disk} {
 		status.Conditions = api.SetCondition(status.Conditions, condition, n.agent.now())

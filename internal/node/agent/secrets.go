@@ -52,7 +52,7 @@ func (s *secrets) write(task string, files map[string]string, by owner) error {
 	if err != nil {
 		return &runtime.RejectedError{
 			Reason: "NoMemoryFolder", Detail: fmt.Sprintf("secret files need a folder in memory: %v", err),
-			Next: "run the server as root, or set XDG_RUNTIME_DIR to a tmpfs of its user; or leave secret_files out",
+			Next: "run the server as root, or set XDG_RUNTIME_DIR to a tmpfs of its user; or leave out `secret_files`",
 		}
 	}
 	if err := os.MkdirAll(filepath.Join(dir, task), 0o700); err != nil {
@@ -80,7 +80,7 @@ func writeSecret(path, content string, by owner) error {
 			return errors.Join(&runtime.RejectedError{
 				Reason: "SecretFileOwner", Detail: fmt.Sprintf("a file can't be given to user %d, as whom the container runs",
 					by.uid),
-				Next: fmt.Sprintf("run the server as root, or set user = %q", strconv.Itoa(os.Geteuid())),
+				Next: fmt.Sprintf("run the server as root, or set `user` to %q", strconv.Itoa(os.Geteuid())),
 			}, os.Remove(fresh))
 		}
 	}

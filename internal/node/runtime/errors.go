@@ -51,8 +51,17 @@ func (e *TransientError) Error() string {
 	return e.Detail
 }
 
+// CorrectUser is the next step where there is no user, or group, of the name that a manifest gives.
+const CorrectUser = "correct `user`, or give a number such as 1000"
+
+// FreePort is the next step while something else holds a port of the host that a manifest asks for.
+const FreePort = "stop it, and Tend continues; or change `ports` and apply"
+
 // DiskFull returns the error of an operation for which a machine ("node n1") has no disk space.
 func DiskFull(place, operation string) error {
-	return &TransientError{Reason: "DiskFull", Detail: place + " has no disk space left: " + operation + " failed",
-		Next: "free space there (tend system df); Tend retries"}
+	return &TransientError{Reason: "DiskFull", Detail: operation + " failed: " + place + " has no disk space left",
+		Next: FreeSpace(place) + "; Tend retries"}
 }
+
+// FreeSpace returns the next step while the disk of a machine is full.
+func FreeSpace(place string) string { return "free space on " + place + " (tend system prune)" }

@@ -69,7 +69,7 @@ func (h *Handler) Ask(ctx context.Context, token string, ref api.Ref, q pull.Que
 func askable(s records.Snapshot, ref api.Ref) (string, error) {
 	object := s.Object(ref)
 	if !object.Exists() {
-		return "", &api.Problem{Status: http.StatusNotFound, Detail: "there is no object " + ref.String(),
+		return "", &api.Problem{Status: http.StatusNotFound, Detail: "there is no " + ref.String(),
 			Next: "`tend get` lists what there is"}
 	}
 	name := clusterjob.ClusterOf(*object.Value)

@@ -219,7 +219,7 @@ func TestUnansweredQueries(t *testing.T) {
 				t.Errorf("%v, want %d and %q", a.err, status, want)
 			}
 		}
-		problem(h.ask(h.ctx, h.handler, pull.Query{}), 404, "there is no object")
+		problem(h.ask(h.ctx, h.handler, pull.Query{}), 404, "there is no applicationinstance/org/cloud")
 		h.put(instance("cloud", 1))
 		problem(h.ask(h.ctx, h.handler, pull.Query{}), 503, "no operator of cluster east has registered")
 		token := h.installed()

@@ -18,7 +18,7 @@ func TestADryRunSaysWhatNoNodeTakes(t *testing.T) {
 	})
 	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet, api.KindJob} {
 		for memory, want := range map[string]string{
-			"1000Ti": "no node has 1000Ti of memory; n1 has 8Gi: lower resources.limits.memory to what a node has",
+			"1000Ti": "no node has 1000Ti of memory; n1 has 8Gi: lower `resources.limits.memory` to what a node has",
 			"6Mi":    "",
 		} {
 			object := api.Object{Kind: kind, Scope: "prod", Name: "big", Spec: fmt.Appendf(nil,

@@ -60,7 +60,7 @@ func (i *inflated) Read(p []byte) (int, error) {
 	i.n += int64(n)
 	switch {
 	case i.n > i.limit:
-		return 0, &HostileError{Entry: "the whole", Why: fmt.Sprintf("is larger than %d MiB", i.limit>>20)}
+		return 0, &HostileError{Entry: "the whole", Why: "is larger than " + sizeText(i.limit)}
 	case i.compressed && i.n > smallGrowth && i.n/maxGrowth > i.packed.n:
 		return 0, &HostileError{Entry: "the whole", Why: fmt.Sprintf("grows to more than %d times its size", maxGrowth)}
 	case errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader):

@@ -43,8 +43,16 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the tree is larger than %d MiB (at %s): name what isn't needed in .dockerignore, or raise TEND_BUILD_MAX_SIZE (here and at the server)",
-		e.Max>>20, e.File)
+	return fmt.Sprintf("the tree is larger than %s (at %s): name what isn't needed in .dockerignore, or raise TEND_BUILD_MAX_SIZE (here and at the server)",
+		sizeText(e.Max), e.File)
+}
+
+// sizeText writes a limit in MiB, or in bytes (B) if it is not a whole number of them.
+func sizeText(size int64) string {
+	if size%(1<<20) != 0 {
+		return fmt.Sprintf("%d B", size)
+	}
+	return fmt.Sprintf("%d MiB", size>>20)
 }
 
 // Pack writes a folder as a tar. It leaves out times and owners, and of modes everything but the executable bit;

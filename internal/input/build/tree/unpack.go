@@ -224,7 +224,7 @@ func (u *unpacker) refused(h *tar.Header, name string) string {
 // file writes one file: never through a link, and never over an existing file.
 func (u *unpacker) file(name string, h *tar.Header, content io.Reader) error {
 	if h.Size > u.left {
-		return &HostileError{Entry: h.Name, Why: fmt.Sprintf("makes the tree larger than %d MiB", u.limits.Bytes>>20)}
+		return &HostileError{Entry: h.Name, Why: "makes the tree larger than " + sizeText(u.limits.Bytes)}
 	}
 	mode := fs.FileMode(0o644)
 	if h.Mode&0o111 != 0 {

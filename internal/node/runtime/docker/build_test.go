@@ -54,7 +54,7 @@ func TestWhoseFaultAFailedBuildIs(t *testing.T) {
 		},
 		"a base image": {
 			`{"stream":"Step 1/4 : FROM ghcr.io/o/base:1 AS build\n"}{"errorDetail":{"message":"manifest for ghcr.io/o/base:1 not found: manifest unknown"}}`,
-			"ImageNotFound", "ghcr.io has no image o/base:1 (correct FROM, or push it)", false,
+			"ImageNotFound", "ghcr.io has no image o/base:1 (correct `FROM`, or push it; then apply again)", false,
 		},
 		"what a base image adds": {
 			`{"stream":"Step 1/4 : FROM ghcr.io/o/base:1\n"}{"stream":"# Executing 1 build trigger\n"}{"errorDetail":{"message":"ADD failed: no page"}}`,
@@ -66,7 +66,7 @@ func TestWhoseFaultAFailedBuildIs(t *testing.T) {
 		},
 		"a full disk": {
 			`{"stream":"Step 2/4 : COPY . .\n"}{"errorDetail":{"message":"write /x: no space left on device"}}`,
-			"DiskFull", "node n1 has no disk space left: the build of the image failed", true,
+			"DiskFull", "the build of the image failed: node n1 has no disk space left (free space on node n1 (tend system prune); Tend retries)", true,
 		},
 		"BuildKit": {
 			`{"stream":"Step 2/4 : RUN x\n"}{"errorDetail":{"message":"the --mount option requires BuildKit. Refer to the docs"}}`,

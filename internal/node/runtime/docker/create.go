@@ -136,7 +136,7 @@ func (r *Runtime) createFault(spec runtime.ContainerSpec, err error) error {
 	if cerrdefs.IsNotFound(err) && containsAll(err.Error(), []string{"no such image"}) {
 		return &runtime.RejectedError{
 			Reason: "ImageNotFound", Detail: fmt.Sprintf("%s has no image %s", r.place(), spec.Image),
-			Next: "pull or build it there, or correct image",
+			Next: "pull or build it there, or correct `image`",
 		}
 	}
 	return r.fault("create container "+spec.Name, err)

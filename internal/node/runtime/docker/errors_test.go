@@ -92,7 +92,7 @@ func TestFault(t *testing.T) {
 	}
 	var transient *runtime.TransientError
 	if err := fault("try", errors.New("write /x: no space left on device")); !errors.As(err, &transient) ||
-		transient.Reason != "DiskFull" || transient.Detail != "this machine has no disk space left: try failed" {
+		transient.Reason != "DiskFull" || transient.Detail != "try failed: this machine has no disk space left" {
 		t.Errorf("a full disk passes: %v", err)
 	}
 }

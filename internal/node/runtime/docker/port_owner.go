@@ -55,7 +55,7 @@ func (r *Runtime) publisher(ctx context.Context, port string) (holder, next stri
 	for _, c := range list.Items {
 		for _, published := range c.Ports {
 			if strconv.Itoa(int(published.PublicPort)) == port && len(c.Names) > 0 {
-				return holderOf(c.Names[0][1:], c.Labels, "stop it, or change `ports`")
+				return holderOf(c.Names[0][1:], c.Labels, runtime.FreePort)
 			}
 		}
 	}
@@ -70,7 +70,7 @@ func holderOf(name string, labels map[string]string, otherwise string) (holder, 
 		return holder, ""
 	}
 	return fmt.Sprintf("%s (service %s of the Compose project %s)", holder, service, project),
-		"take the project over: tend adopt compose; or " + otherwise + "; Tend retries"
+		"take the project over: tend adopt compose; or " + otherwise
 }
 
 // nameTaken returns the error for a container's name that is in use. If Compose made the other container, the error
@@ -80,7 +80,7 @@ func (r *Runtime) nameTaken(ctx context.Context, name string) error {
 		Next: "docker rename or remove the other container; Tend retries"}
 	found, err := r.client.ContainerInspect(ctx, name, client.ContainerInspectOptions{})
 	if err == nil && found.Container.Config != nil {
-		if holder, next := holderOf(name, found.Container.Config.Labels, "rename or remove it"); next != "" {
+		if holder, next := holderOf(name, found.Container.Config.Labels, "rename or remove it; Tend retries"); next != "" {
 			rejected.Detail, rejected.Next = rejected.Detail+" by "+holder, next
 		}
 	}

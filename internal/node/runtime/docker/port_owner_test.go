@@ -15,7 +15,7 @@ func TestHolderOf(t *testing.T) {
 		holder, next string
 	}{
 		"compose": {"the project may be taken over", map[string]string{volumes.LabelProject: "shop", volumes.LabelService: "web"},
-			"container shop-web-1 (service web of the Compose project shop)", "tend adopt compose; or stop it; Tend retries"},
+			"container shop-web-1 (service web of the Compose project shop)", "tend adopt compose; or stop it"},
 		"other":  {"it is somebody else's", map[string]string{"a": "b"}, "container shop-web-1", ""},
 		"no one": {"a label alone makes no service", map[string]string{volumes.LabelProject: "shop"}, "container shop-web-1", ""},
 	} {

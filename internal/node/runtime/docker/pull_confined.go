@@ -75,7 +75,7 @@ func (r *Runtime) confinedAuth(ctx context.Context, named reference.Named) (stri
 	case errors.Is(err, errUnfound):
 		return "", &runtime.TransientError{Reason: "RegistryUnreachable",
 			Detail: fmt.Sprintf("%s can't look up %s to %s", r.place(), domain, operation),
-			Next:   "correct image, or the DNS of " + r.place() + "; Tend retries"}
+			Next:   "correct `image`, or the DNS of " + r.place() + "; Tend retries"}
 	case err != nil || token == "":
 		return authconfig.Encode(unasked)
 	}

@@ -70,6 +70,7 @@ const (
 	badLogin      = "{registry} lets {node} pull {image} only with a valid login"
 	checkLogin    = "correct the registry applied for {registry}, or docker login there on {node}"
 	noSuchImage   = "{registry} has no image {name}"
+	noImageStep   = "correct `{field}`, or push it; then apply again"
 	brokenPull    = "the connection to {registry} broke while {node} pulled {image}"
 	againOrPath   = "Tend retries; if it stays, check the network between {node} and {registry}"
 	unanswered    = "{node} can't pull {image}: {registry} doesn't answer"
@@ -86,22 +87,22 @@ var pullFaults = []struct {
 	say, next string
 	find      func() *regexp.Regexp // what it finds replaces a %s in say
 }{
-	{words: []string{"manifest unknown"}, reason: "ImageNotFound", say: noSuchImage, next: "correct {field}, or push it"},
+	{words: []string{"manifest unknown"}, reason: "ImageNotFound", say: noSuchImage, next: noImageStep},
 	{words: []string{"no matching manifest"}, reason: "WrongPlatform",
 		say:  "{image} has no version for the platform of {node}: %s",
-		next: "push one for that platform, or correct {field}", find: platformIn},
-	{words: []string{"name unknown"}, reason: "ImageNotFound", say: noSuchImage, next: "correct {field}, or push it"},
+		next: "push one for that platform, or correct `{field}`; then apply again", find: platformIn},
+	{words: []string{"name unknown"}, reason: "ImageNotFound", say: noSuchImage, next: noImageStep},
 	{words: []string{"no basic auth credentials"}, reason: "Unauthorized",
 		say:  "{registry} lets {node} pull {image} only with a login, and it has none",
 		next: "apply a registry for {registry}, or docker login there on {node}"},
 	{words: []string{"pull access denied"}, reason: "Unauthorized", say: "{registry} has no public image {name}",
-		next: "correct {field}; if it is private, apply a registry for {registry}, or docker login there on {node}"},
+		next: "correct `{field}`; if it is private, apply a registry for {registry}, or docker login there on {node}"},
 	{words: []string{"unauthorized"}, reason: "Unauthorized", say: badLogin, next: checkLogin},
 	{words: []string{"authentication required"}, reason: "Unauthorized", say: badLogin, next: checkLogin},
 	{words: []string{"incorrect username or password"}, reason: "Unauthorized", say: badLogin, next: checkLogin},
 	{words: []string{"denied"}, reason: "Unauthorized", say: "the account of {node} at {registry} may not pull {image}",
 		next: "give the account for {registry} that right, or apply a registry for {registry} with another account"},
-	{words: []string{"not found"}, reason: "ImageNotFound", say: noSuchImage, next: "correct {field}, or push it"},
+	{words: []string{"not found"}, reason: "ImageNotFound", say: noSuchImage, next: noImageStep},
 	{words: []string{"http response to https client"}, reason: "InsecureRegistry",
 		say:  "{registry} speaks plain HTTP, and the engine of {node} wants HTTPS",
 		next: "give {registry} a certificate, or list it in that engine's insecure-registries"},
@@ -120,10 +121,10 @@ var pullFaults = []struct {
 	{words: []string{"connection reset"}, reason: "PullInterrupted", transient: true, say: brokenPull, next: againOrPath},
 	{words: []string{"connection refused"}, reason: "RegistryUnreachable", transient: true,
 		say:  "{node} can't pull {image}: {registry}{itself} refuses connections",
-		next: "start {registry}, or correct {field}; Tend retries"},
+		next: "start the registry there, or correct `{field}`; Tend retries"},
 	{words: []string{"no such host"}, reason: "RegistryUnreachable", transient: true,
 		say:  "{node} can't pull {image}: its DNS knows no host {registry}",
-		next: "correct {field}, or the DNS of {node}; Tend retries"},
+		next: "correct `{field}`, or the DNS of {node}; Tend retries"},
 	{words: []string{"dial tcp"}, reason: "RegistryUnreachable", transient: true, say: unanswered, next: reachRegistry},
 	{words: []string{"timeout"}, reason: "RegistryUnreachable", transient: true, say: unanswered, next: reachRegistry},
 	{words: []string{"awaiting headers"}, reason: "RegistryUnreachable", transient: true, say: unanswered,

@@ -49,7 +49,7 @@ func unreached(place string, named reference.Named, tags []string, passing *runt
 	default:
 		_, cause, _ := strings.Cut(passing.Detail, ": ")
 		passing.Detail = fmt.Sprintf("%s has no image %s, and can't pull it: %s", place, image, cause)
-		passing.Next = fmt.Sprintf("correct image, build it there (docker build -t %s .), or let %s reach %s", image,
+		passing.Next = fmt.Sprintf("correct `image`, build it there (docker build -t %s .), or let %s reach %s", image,
 			place, registry)
 	}
 }

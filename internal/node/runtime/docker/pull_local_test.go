@@ -36,7 +36,7 @@ func TestUnreached(t *testing.T) {
 	const raw = "node n1 can't pull kit:99: its DNS knows no host docker.io"
 	for image, want := range map[string]runtime.TransientError{
 		"kit:99": {Detail: "node n1 has no image kit:99, and can't pull it: its DNS knows no host docker.io",
-			Next: "correct image, build it there (docker build -t kit:99 .), or let node n1 reach docker.io"},
+			Next: "correct `image`, build it there (docker build -t kit:99 .), or let node n1 reach docker.io"},
 		"sha256:" + strings.Repeat("0", 64): {Detail: "node n1 has no image with the id sha256:" + strings.Repeat("0", 64),
 			Next: "name the image instead, or build it there"},
 		"ghcr.io/a/kit:99": {Detail: raw, Next: "check the name ghcr.io and the node's DNS"},

@@ -154,7 +154,7 @@ func (e *Engine) pull(reference string) (runtime.Image, error) {
 		return e.resolveLocked(reference)
 	case !ok:
 		return runtime.Image{}, &runtime.RejectedError{
-			Reason: "ImageNotFound", Detail: "docker.io has no image " + reference, Next: "correct image, or push it",
+			Reason: "ImageNotFound", Detail: "docker.io has no image " + reference, Next: "correct `image`, or push it; then apply again",
 		}
 	}
 	e.setImageLocked(reference, image.id)

@@ -42,7 +42,7 @@ func (r *Runtime) account(declared, image string) (account, error) {
 	if !root && int(found.user.UID) != os.Geteuid() {
 		return account{}, &runtime.RejectedError{
 			Reason: "UserNotAllowed", Detail: fmt.Sprintf("Tend is not root on %s and can't run a program as %s", r.place(), text),
-			Next: "leave user out, or run Tend there as root",
+			Next: "leave out `user`, or run Tend there as root",
 		}
 	}
 	if !root || found.user.UID == 0 {
@@ -90,8 +90,8 @@ func (r *Runtime) lookUpUser(name string) (account, error) {
 		uid, numeric := strconv.ParseUint(name, 10, 32)
 		if numeric != nil {
 			return account{}, &runtime.RejectedError{
-				Reason: "UserNotFound", Detail: fmt.Sprintf("%s has no user %q", r.place(), name),
-				Next: "correct user, or give a number such as 1000",
+				Reason: "UserNotFound", Detail: fmt.Sprintf("%s has no user %s", r.place(), name),
+				Next: runtime.CorrectUser,
 			}
 		}
 		return account{user: &shim.User{UID: uint32(uid), GID: uint32(uid)}, home: "/"}, nil
@@ -116,8 +116,8 @@ func (r *Runtime) lookUpGroup(name string) (uint32, error) {
 	gid, err := strconv.ParseUint(text, 10, 32)
 	if err != nil {
 		return 0, &runtime.RejectedError{
-			Reason: "GroupNotFound", Detail: fmt.Sprintf("%s has no group %q", r.place(), name),
-			Next: "correct the group in user, or give a number such as 1000",
+			Reason: "GroupNotFound", Detail: fmt.Sprintf("%s has no group %s", r.place(), name),
+			Next: runtime.CorrectUser,
 		}
 	}
 	return uint32(gid), nil

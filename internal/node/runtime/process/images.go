@@ -67,7 +67,7 @@ func (r *Runtime) noImage(err error) error {
 	rejected := &runtime.RejectedError{Reason: "ImageNotFound", Detail: err.Error(), Next: "correct the tag in image"}
 	if missing, ok := errors.AsType[*rootfs.NoFolderError](err); ok {
 		rejected.Detail = r.place() + " has " + missing.Error()
-		rejected.Next = "correct image: an absolute path, or a name below " + r.opts.Images
+		rejected.Next = "correct `image`: an absolute path, or a name below " + r.opts.Images
 	}
 	return rejected
 }

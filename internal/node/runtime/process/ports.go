@@ -89,7 +89,7 @@ func (r *Runtime) portsFree(record shim.Record) error {
 			if owner, found := portowner.Of(port.HostPort); found && port.Protocol != "udp" {
 				detail += " by " + owner.String()
 			}
-			return &runtime.RejectedError{Reason: "PortTaken", Detail: detail, Next: "stop it, or change `ports`"}
+			return &runtime.RejectedError{Reason: "PortTaken", Detail: detail, Next: runtime.FreePort}
 		}
 	}
 	return nil

@@ -88,11 +88,11 @@ func TestRefusals(t *testing.T) {
 			"(correct `command` or `entrypoint`)",
 		"script": "/script names an interpreter or a loader that doesn't exist " +
 			"(install that, or correct `command` or `entrypoint`)",
-		"folder": "neither the image nor node n1 has a folder /nowhere to run in (correct working_dir)",
-		"user":   `node n1 has no user "no-such-user" (correct user, or give a number such as 1000)`,
-		"group":  `node n1 has no group "no-such-group" (correct the group in user, or give a number such as 1000)`,
+		"folder": "neither the image nor node n1 has a folder /nowhere to run in (correct `working_dir`)",
+		"user":   "node n1 has no user no-such-user (correct `user`, or give a number such as 1000)",
+		"group":  "node n1 has no group no-such-group (correct `user`, or give a number such as 1000)",
 		"image": "node n1 has neither a folder nor an OCI layout at /nosuch/image " +
-			"(correct image: an absolute path, or a name below " + b.rt.opts.Images + ")",
+			"(correct `image`: an absolute path, or a name below " + b.rt.opts.Images + ")",
 	}
 	tests := map[string]struct {
 		reason string
@@ -143,7 +143,7 @@ func TestImagesAreFoldersOfTheMachine(t *testing.T) {
 	b := newBench(t)
 	_, err := b.rt.Build(t.Context(), runtime.BuildSpec{Tags: []string{"prod-web:a1"}}, func(string) {})
 	var rejected *runtime.RejectedError
-	if !errors.As(err, &rejected) || rejected.Reason != "UnsupportedByProcessRuntime" || !strings.Contains(rejected.Next, "name its folder in image") {
+	if !errors.As(err, &rejected) || rejected.Reason != "UnsupportedByProcessRuntime" || !strings.Contains(rejected.Next, "name its folder in `image`") {
 		t.Errorf("a build: %v", err)
 	}
 	if _, err := b.rt.SaveImage(t.Context(), "sha256:1"); !errors.Is(err, runtime.ErrUnsupported) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/fit"
@@ -26,8 +25,7 @@ func unsupported(spec runtime.ContainerSpec) error {
 	}
 	return &runtime.RejectedError{
 		Reason: api.ReasonUnsupportedByProcessRuntime,
-		Detail: fmt.Sprintf("plain processes can't honour %s", strings.Join(names, ", ")),
-		Next:   "leave them out, or run on a node with Docker",
+		Detail: fit.Lacking(names...), Next: fit.LeaveOut(names...) + ", or run on a node with Docker",
 	}
 }
 

@@ -177,7 +177,7 @@ func behaviour(spec runtime.ContainerSpec) hollow.Behaviour {
 		return hollow.Behaviour{Unhealthy: true, Output: []string{"waiting for the cache"}}
 	case "port":
 		return refuse("PortTaken", "port 127.0.0.1:18861 is in use by python3 (pid 14476)",
-			"stop it, or change `ports`; Tend retries")
+			runtime.FreePort)
 	case "command":
 		return refuse("CommandNotFound", "the image has no program /nosuch", "correct `command` or `entrypoint`")
 	case "full":

@@ -51,7 +51,7 @@ func TestADiskOfANode(t *testing.T) {
 		})
 		said := l.command("describe", "deployment", "prod/web").output
 		if !strings.Contains(said, "node "+ill.name+" has no disk space left") ||
-			!strings.Contains(said, "Next: free space there (tend system df)") {
+			!strings.Contains(said, "Next: free space on node "+ill.name+" (tend system prune)") {
 			t.Errorf("tend describe says:\n%s", said)
 		}
 		l.until("the node says so too", scarce)

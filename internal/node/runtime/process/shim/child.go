@@ -102,7 +102,7 @@ func (c *child) checkPath() error {
 	name, node := program.Args[0], c.record.Labels[api.LabelNode]
 	if info, err := os.Stat(program.Dir); err != nil || !info.IsDir() {
 		return &StartError{"InvalidWorkingDir",
-			fmt.Sprintf("neither the image nor node %s has a folder %s to run in", node, program.Dir), "correct working_dir"}
+			fmt.Sprintf("neither the image nor node %s has a folder %s to run in", node, program.Dir), "correct `working_dir`"}
 	}
 	info, err := os.Stat(program.Path)
 	switch {
@@ -127,7 +127,7 @@ func (c *child) startError(err error) *StartError {
 	switch {
 	case errors.Is(err, os.ErrPermission):
 		return &StartError{"CommandNotExecutable", "the container's user may not run " + name,
-			"let that user run it and enter every folder above it, or correct user"}
+			"let that user run it and enter every folder above it, or correct `user`"}
 	case errors.Is(err, syscall.ENOEXEC):
 		return &StartError{"CommandNotExecutable",
 			fmt.Sprintf("%s is not a program for node %s, or is a script without #!", name, node), correctCommand}
