@@ -190,8 +190,8 @@ func TestTooLargeIsNotSent(t *testing.T) {
 	}
 }
 
-// TestWatchListsAgain: a watch that is cut in its first listing begins again. What only the cut listings had is deleted,
-// and the watch goes on only behind that.
+// TestWatchListsAgain: a watch that is cut in its first listing begins again. What only the cut listings had is
+// deleted, and the watch goes on only behind that.
 func TestWatchListsAgain(t *testing.T) {
 	var calls int
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -18,7 +18,7 @@ import (
 // answeredCommands call a server for what the machine of jsonCommands doesn't have. An invented one answers them.
 var answeredCommands = []jsonCommand{
 	{"approve prod/restore --deny", aValue},
-	{"backup verify FILE", noJSON}, // it is no backup, which stderr says
+	{"backup verify FILE", noJSON}, // stderr says that the file holds none
 	{"clusters add eu", aValue},
 	{"config import prod/web app.env --no-wait", aValue},
 	{"delete -f job.hcl --no-wait", aList},

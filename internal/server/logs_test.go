@@ -84,7 +84,7 @@ func TestLogsSayWhatCannotBeRead(t *testing.T) {
 	far := w.running("web", "cccccccc", true)
 	far.Node = "n2" // which isn't connected
 	w.put(records.TaskKey(far.ID), far)
-	w.running("web", "dddddddd", true) // its container isn't there yet, which is no failure
+	w.running("web", "dddddddd", true) // its container isn't there yet: not a failure
 	w.containers.set(a.ID, &fakeLog{lines: []runtime.LogLine{line(1, "one")}})
 	w.containers.set(b.ID, &fakeLog{err: runtime.ErrUnavailable})
 	want := []string{"b ! Service Unavailable", "c ! Service Unavailable", "a one"}

@@ -46,7 +46,7 @@ func TestAWatchGoesOnWithinACommit(t *testing.T) {
 		since int64
 		want  string
 	}{
-		// Those that are gone by now are not listed any more: their deletion is what follows.
+		// Those that are gone by now have no line of their creation: that of their deletion follows.
 		"created and deleted": {before, "put c, delete a, delete b, put c, delete d, put end"},
 		"deleted":             {created, "delete a, delete b, put c, delete d, put end"},
 	} {

@@ -38,8 +38,8 @@ func Incomplete(name string) string {
 var named = pattern.Lazy(`^tend-([0-9a-f]+)-([0-9]{8}T[0-9]{6}Z)(` + incomplete + `)?\.tar\.zst(\.age)?$`)
 
 // Superseded returns the names that a retention of keep files deletes: the cluster's own backups of the same sort as
-// made, the one that was just made, except the newest keep. A backup that lacks files thus never replaces a whole one. A
-// whole one also replaces those that lack files and are older than all whole ones that stay. Superseded never returns
+// made, the one that was just made, except the newest keep. A backup that lacks files thus never replaces a whole one.
+// A whole one also replaces those that lack files and are older than all whole ones that stay. Superseded never returns
 // other names, nor made.
 func Superseded(names []string, cluster, made string, keep int) (out []string) {
 	sorts := map[bool][]string{}

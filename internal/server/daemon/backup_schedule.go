@@ -102,7 +102,7 @@ func (d *daemon) scheduledBackup(ctx context.Context, term *controlplane.Term) {
 		d.Logger.ErrorContext(ctx, "the scheduled backup failed", "error", err, "next_try", backupRetry)
 	case len(made.missing) > 0:
 		last.Error, last.Missing = lacks(made), len(made.missing)
-		d.Logger.ErrorContext(ctx, "the scheduled backup lacks files", "file", made.name, "missing", made.missing)
+		d.Logger.ErrorContext(ctx, "the scheduled backup lacks files", "file", made.name, "count", last.Missing)
 	default:
 		last.Succeeded, last.Name, last.Size, last.Revision = began, made.name, made.size, made.revision
 		d.Logger.InfoContext(ctx, "backup taken", "file", made.name, "bytes", made.size, "revision", made.revision)
