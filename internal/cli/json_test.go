@@ -89,8 +89,8 @@ var jsonCommands = []jsonCommand{
 	{"delete prod/web", aList},
 }
 
-// otherCommands are those that no test runs: they print a manifest, its file's name or a certificate and no values, they
-// need what tests don't have, or they run on.
+// otherCommands are those that no test runs: they print a manifest, the name of its file or a certificate, and no
+// values; they need what tests don't have, or they run on.
 var otherCommands = strings.Fields("adopt,compose agent completion dev exec fmt import ingress,ca init restore schema server toy")
 
 // TestEveryCommandIsTriedWithJSON: a new command is one of those whose output is compared, or it is named as another.
