@@ -195,7 +195,10 @@ func TestTooLargeIsNotSent(t *testing.T) {
 func TestWatchListsAgain(t *testing.T) {
 	var calls int
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		calls++
+		if calls++; calls > 3 { // a watch that waits for more ends here
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
 		for _, name := range [][]string{{"a", "b"}, {"c"}, {"b", "d"}}[calls-1] {
 			fmt.Fprintf(w, `{"type":"put","revision":0,"object":{"kind":"deployment","scope":"s","name":"%s"}}`+"\n", name)
 		}
