@@ -5,9 +5,11 @@ import "time"
 // BackupRecord holds the outcome of scheduled backups. The server that leads writes it.
 type BackupRecord struct {
 	// At is the start of the last backup, Took its duration in seconds, and Error its failure; empty if it succeeded.
-	At    time.Time `json:"at"`
-	Took  float64   `json:"took"`
-	Error string    `json:"error,omitempty"`
+	// Missing counts the files that it lacks: no server had them any more. It was stored then, and is not a good one.
+	At      time.Time `json:"at"`
+	Took    float64   `json:"took"`
+	Error   string    `json:"error,omitempty"`
+	Missing int       `json:"missing,omitempty"`
 	// Succeeded is the time of the last good backup. Name is its file or the command that took it, Size its bytes, and
 	// Revision the store's revision in it.
 	Succeeded time.Time `json:"succeeded,omitzero"`

@@ -98,7 +98,7 @@ type PodStats struct {
 }
 
 // LogLine is one line of a pod's output. Log streams are JSON, a line each. A line with Error ends the pod's part of
-// the stream.
+// the stream, which then lacks output; without Pod it ends the whole stream. A stream with neither is complete.
 type LogLine struct {
 	Pod string `json:"pod"`
 	// Stream is stdout or stderr.

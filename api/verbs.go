@@ -29,7 +29,9 @@ const (
 // WatchEvent is one line of a watch.
 type WatchEvent struct {
 	Type WatchEventType `json:"type"`
-	// Revision to resume from with since; 0 while the listing a watch begins with is not complete.
+	// Revision to resume from with since: everything up to it was sent. The lines of one commit but the last carry the
+	// revision before, and after a resume they may come again. 0 while the listing a watch begins with is not complete: a
+	// watch that is cut until then begins again, and what only the cut one listed is gone.
 	Revision int64    `json:"revision"`
 	Object   *Object  `json:"object,omitempty"`
 	Problem  *Problem `json:"problem,omitempty"`

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -222,6 +223,40 @@ func TestTooLargeIsNotSent(t *testing.T) {
 	_, err := c.ApplyBody(t.Context(), make([]byte, api.MaxApplyBytes+1), "application/json", api.ApplyRequest{})
 	if StatusOf(err) != http.StatusRequestEntityTooLarge {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestWatchListsAgain: a watch that is cut in its first listing begins again. What only the cut listings had is
+// deleted, and the watch goes on only behind that.
+func TestWatchListsAgain(t *testing.T) {
+	var calls int
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		if calls++; calls > 3 { // a watch that waits for more ends here
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		for _, name := range [][]string{{"a", "b"}, {"c"}, {"b", "d"}}[calls-1] {
+			fmt.Fprintf(w, `{"type":"put","revision":0,"object":{"kind":"deployment","scope":"s","name":"%s"}}`+"\n", name)
+		}
+		if calls == 3 {
+			fmt.Fprintln(w, `{"type":"bookmark","revision":7}`)
+			fmt.Fprintln(w, `{"type":"put","revision":8,"object":{"kind":"deployment","scope":"s","name":"e"}}`)
+		}
+	})
+	watch := c.Watch(t.Context(), api.KindDeployment, WatchOptions{})
+	defer watch.Close()
+	var got []string
+	for range 8 {
+		event, err := watch.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprint(event.Type, " ", event.Object.Name, " ", watch.Revision()))
+	}
+	slices.Sort(got[5:7])
+	want := []string{"put a 0", "put b 0", "put c 0", "put b 0", "put d 0", "delete a 0", "delete c 0", "put e 8"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -27,6 +27,11 @@ type Watch struct {
 	request request
 	opts    WatchOptions
 	stream  *stream
+	// listed are the objects of the listing that the watch begins with, while it is not complete; true if the current
+	// connection brought them.
+	listed map[api.Ref]bool
+	// queued are events to return before the stream is read on.
+	queued []api.WatchEvent
 }
 
 // The backoffs before a watch is opened again, doubling.
@@ -47,7 +52,7 @@ func (c *Client) Watch(ctx context.Context, kind api.Kind, opts WatchOptions) *W
 
 // Next returns the next event that isn't a bookmark. It reconnects a cut connection and continues where that was. If
 // that is impossible, it returns an error for which IsGone holds: list again. Any other error is the server's refusal
-// or that of the context.
+// or that of the context. After a reconnection events may repeat.
 func (w *Watch) Next() (api.WatchEvent, error) {
 	return persist(w.ctx, w.step, func(e api.WatchEvent) bool { return e.Type != api.WatchBookmark })
 }
@@ -86,7 +91,15 @@ func (w *Watch) step() (event api.WatchEvent, err error) {
 			w.stream = nil
 		}
 	}()
+	if len(w.queued) > 0 {
+		event, w.queued = w.queued[0], w.queued[1:]
+		w.opts.Since = max(w.opts.Since, event.Revision)
+		return event, nil
+	}
 	if w.stream == nil {
+		for ref := range w.listed {
+			w.listed[ref] = false // the listing begins again
+		}
 		w.request.query = queryWith("watch", "1", "scope", w.opts.Scope, "selector", w.opts.Selector)
 		if w.opts.Since > 0 {
 			w.request.query.Set("since", strconv.FormatInt(w.opts.Since, 10))
@@ -101,8 +114,37 @@ func (w *Watch) step() (event api.WatchEvent, err error) {
 	if event.Type == api.WatchError && event.Problem != nil {
 		return event, event.Problem
 	}
+	if w.opts.Since == 0 {
+		w.list(event)
+		if len(w.queued) > 0 {
+			return w.step()
+		}
+	}
 	w.opts.Since = max(w.opts.Since, event.Revision)
 	return event, nil
+}
+
+// list follows the listing that a watch begins with. Once it is complete, list queues the deletions of the objects that
+// only a cut one had, and then the event that completed it: no line of the server says that they are gone.
+func (w *Watch) list(event api.WatchEvent) {
+	if event.Revision == 0 {
+		if event.Object != nil {
+			if w.listed == nil {
+				w.listed = map[api.Ref]bool{}
+			}
+			w.listed[event.Object.Ref()] = true
+		}
+		return
+	}
+	for ref, there := range w.listed {
+		if !there {
+			w.queued = append(w.queued, api.WatchEvent{Type: api.WatchDelete,
+				Object: &api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name}})
+		}
+	}
+	if w.listed = nil; len(w.queued) > 0 {
+		w.queued = append(w.queued, event)
+	}
 }
 
 // refused reports whether the server's answer is final: a retry would get the same one.

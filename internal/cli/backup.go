@@ -123,7 +123,7 @@ func warnMissing(w io.Writer, manifest backup.Manifest) {
 func (a *app) backupStatusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "show what has become of scheduled backups", Args: takes(0, 0),
-		Long:    "Show what has become of the backups that the server takes by itself (tend server --backup-schedule). It ends with 1 if the\nlast one failed.",
+		Long:    "Show what has become of the backups that the server takes by itself (tend server --backup-schedule). It ends with 1 if the\nlast one failed, or lacks files.",
 		Example: "  tend backup status\n  tend backup status -o json",
 		RunE: a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
 			status, err := c.BackupStatus(ctx)

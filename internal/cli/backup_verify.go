@@ -41,7 +41,10 @@ func (a *app) verifyCommand() *cobra.Command {
 // printReport prints what a backup holds.
 func (a *app) printReport(r restore.Report) error {
 	if a.structured() {
-		return listing{value: r}.write(a.streams, a.output)
+		if err := (listing{value: r}).write(a.streams, a.output); err != nil {
+			return err
+		}
+		return lacking(r.Manifest)
 	}
 	fmt.Fprintf(a.out, "cluster    %s\nrevision   %d\ntaken      %s, by Tend %s\n", r.Cluster, r.Revision,
 		dateText(r.TakenAt), printable(r.Tend, ""))
@@ -56,8 +59,17 @@ func (a *app) printReport(r restore.Report) error {
 	if len(r.Running) > 0 {
 		fmt.Fprintf(a.out, "runs       %s had not ended\n", printable(strings.Join(r.Running, ", "), ""))
 	}
-	warnMissing(a.err, r.Manifest)
-	fmt.Fprintln(a.out, "ok")
+	if warnMissing(a.err, r.Manifest); len(r.MissingBlobs) == 0 {
+		fmt.Fprintln(a.out, "ok")
+	}
+	return lacking(r.Manifest)
+}
+
+// lacking returns the exit status of a command that found a backup without all files.
+func lacking(manifest backup.Manifest) error {
+	if len(manifest.MissingBlobs) > 0 {
+		return &exitStatus{code: exitError}
+	}
 	return nil
 }
 
@@ -79,6 +91,7 @@ func pluginNames(plugins []backup.Plugin) string {
 
 // restored prints the result of a restore, and the next step.
 func (a *app) restored(w io.Writer, root string, result restore.Result) {
+	warnMissing(a.err, result.Manifest)
 	if result.Aside != "" {
 		fmt.Fprintf(w, "what was there is in %s\n", result.Aside)
 	}

@@ -101,6 +101,9 @@ func (a *app) toDelete(ctx context.Context, c *client.Client, ask deletion, args
 			if err != nil {
 				return nil, err
 			}
+			if len(stand) == 0 {
+				stand = []api.Ref{object.Ref()} // nothing has that name, as the server answers: no macro is stored
+			}
 			refs = append(refs, stand...)
 		}
 		// Delete what others use after its users.

@@ -102,41 +102,56 @@ func (a *app) confirmRotation(ctx context.Context, c *client.Client, name string
 // followEvery is the time between two looks at a rotation.
 const followEvery = time.Second
 
-// followRotation prints each step of a rotation until it is over.
+// followRotation prints each step of a rotation until it is over. It waits for a server that is away: a rotation has
+// servers started again, also the one that it asks.
 func (a *app) followRotation(ctx context.Context, c *client.Client, name string) error {
 	var shown api.KeyRotation
-	for {
+	for away := false; ; {
 		keys, err := c.Keys(ctx)
-		if err != nil {
+		switch {
+		case err == nil:
+			away = false
+			over, err := a.sayRotation(keys, name, &shown)
+			if over || err != nil {
+				return err
+			}
+		case ctx.Err() != nil || !transient(err) && !busy(err):
+			return a.leftRotation(ctx, err)
+		default:
+			away = a.noteAway(transient(err), away)
+		}
+		if err := pause(ctx, followEvery); err != nil {
 			return a.leftRotation(ctx, err)
 		}
-		at := slices.IndexFunc(keys.Items, func(k api.Key) bool { return k.Name == name })
-		if at < 0 {
-			return fmt.Errorf("the cluster has no key %s any more: tend keys", name)
+	}
+}
+
+// sayRotation prints what has changed about a rotation, and its end. A program gets only the keys at the end.
+func (a *app) sayRotation(keys api.Keys, name string, shown *api.KeyRotation) (over bool, err error) {
+	at := slices.IndexFunc(keys.Items, func(k api.Key) bool { return k.Name == name })
+	if at < 0 {
+		return false, fmt.Errorf("the cluster has no key %s any more: tend keys", name)
+	}
+	key := keys.Items[at]
+	if key.Rotation == nil {
+		if key.After != "" {
+			fmt.Fprintf(a.err, "Left to do: %s.\n", printable(key.After, ""))
 		}
-		key := keys.Items[at]
-		if key.Rotation == nil {
-			fmt.Fprintf(a.out, "%s is rotated: %s\n", name, shortKey(key.Fingerprint))
-			if key.After != "" {
-				fmt.Fprintf(a.err, "Left to do: %s.\n", printable(key.After, ""))
-			}
-			return nil
-		}
-		if key.Rotation.Phase != shown.Phase {
-			fmt.Fprintln(a.err, phaseText[key.Rotation.Phase])
-		}
-		for _, wait := range key.Rotation.Waits {
-			if !slices.Contains(shown.Waits, wait) {
-				fmt.Fprintln(a.err, "  waits: "+printable(wait, ""))
-			}
-		}
-		shown = *key.Rotation
-		select {
-		case <-ctx.Done():
-			return a.leftRotation(ctx, ctx.Err())
-		case <-time.After(followEvery):
+		return true, a.say(keys, name, fmt.Sprintf("%s is rotated: %s", name, shortKey(key.Fingerprint)))
+	}
+	if a.structured() || a.output == "name" {
+		return false, nil
+	}
+	if key.Rotation.Phase != shown.Phase {
+		fmt.Fprintln(a.err, phaseText[key.Rotation.Phase])
+	}
+	for _, wait := range key.Rotation.Waits {
+		if !slices.Contains(shown.Waits, wait) {
+			fmt.Fprintln(a.err, "  waits: "+printable(wait, ""))
 		}
 	}
+	*shown = *key.Rotation
+	return false, nil
 }
 
 // leftRotation says that a rotation goes on if the person leaves.

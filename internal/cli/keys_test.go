@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/client"
 )
 
 // TestARotationThatEndsTokensIsAskedFor: they are named. One that ends none, or goes on already, is not asked for.
@@ -54,6 +55,62 @@ func TestARotationThatEndsTokensIsAskedFor(t *testing.T) {
 		}
 		c.Close()
 		server.Close()
+	}
+}
+
+// TestARotationOutlivesItsServer: a rotation has servers started again. The command that follows it waits for the one
+// that it asks, says so once, and prints one value for a program.
+func TestARotationOutlivesItsServer(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[string]string{"": "servers is rotated: beef\n", "name": "servers\n",
+		"json": `"fingerprint": "beef"`} {
+		asked, away := 0, 1
+		if format != "" {
+			asked, away = 3, 0 // it answers at once
+		}
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			switch asked++; asked {
+			case 1:
+				w.WriteHeader(http.StatusServiceUnavailable)
+			case 2:
+				panic(http.ErrAbortHandler) // the connection is cut
+			case 3:
+				w.WriteHeader(http.StatusTooManyRequests)
+			default:
+				_ = json.NewEncoder(w).Encode(api.Keys{Items: []api.Key{{Name: api.KeyServers, Fingerprint: "beef"}}})
+			}
+		}))
+		var out, said bytes.Buffer
+		a := &app{server: server.URL, output: format, streams: streams{out: &out, err: &said}}
+		c, err := a.dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.followRotation(t.Context(), c, api.KeyServers); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("-o %q: %v, %q, want %q", format, err, out.String(), want)
+		}
+		if strings.Count(said.String(), "the server is away") != away {
+			t.Errorf("-o %q: it says %q", format, said.String())
+		}
+		c.Close()
+		server.Close()
+	}
+}
+
+// TestARotationThatIsRefusedEnds: waiting would not help.
+func TestARotationThatIsRefusedEnds(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	defer server.Close()
+	a := &app{server: server.URL, streams: streams{err: io.Discard}}
+	c, err := a.dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := a.followRotation(t.Context(), c, api.KeyServers); client.StatusOf(err) != http.StatusForbidden {
+		t.Errorf("%v, want 403", err)
 	}
 }
 

@@ -35,8 +35,8 @@ func (a *app) sayLastLog(object api.Object) (bool, error) {
 
 // sayLogLine prints a line as `tend logs` does.
 func (a *app) sayLogLine(pod, line string) error {
-	if a.output == "json" {
-		return compactJSON(a.out, api.LogLine{Pod: pod, Text: line})
+	if a.structured() {
+		return a.printEach(api.LogLine{Pod: pod, Text: line})
 	}
 	if terminal(a.out) {
 		line = printable(line, "")

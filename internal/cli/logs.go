@@ -56,7 +56,7 @@ func (a *app) logsCommand() *cobra.Command {
 		ValidArgsFunction: a.completePods,
 	}
 	command.RunE = func(cmd *cobra.Command, args []string) error {
-		opts, err := ask.options(time.Now(), terminal(a.out) && a.output != "json")
+		opts, err := ask.options(time.Now(), terminal(a.out) && !a.structured())
 		if err != nil {
 			return err
 		}
@@ -164,8 +164,8 @@ func (a *app) printLogs(stream *client.LogStream, screen *logScreen) error {
 			return line.Error // the server shuts down
 		case screen.shown(line):
 			continue
-		case a.output == "json":
-			err = compactJSON(a.out, line)
+		case a.structured():
+			err = a.printEach(line)
 		case line.Note != "":
 			_, err = fmt.Fprintln(a.err, printable(line.Note, ""))
 		case line.Error != nil:

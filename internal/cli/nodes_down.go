@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,16 +79,20 @@ func (a *app) downCommand(command *cobra.Command, verb *downVerb) *cobra.Command
 		if err := a.confirm(yes, fmt.Sprintf(verb.warns, strings.Join(nodes, ", "))); err != nil {
 			return err
 		}
+		var results []api.NodeDownResult
 		for _, node := range nodes {
 			result, err := verb.do(ctx, c, node, false)
 			if err != nil {
-				return err
+				return errors.Join(err, a.sayTogether(results))
 			}
-			if err := a.sayDown(result, fmt.Sprintf(verb.did, node)); err != nil {
+			a.sayLost(result)
+			if a.structured() && len(nodes) > 1 {
+				results = append(results, result)
+			} else if err := a.say(result, result.Node, fmt.Sprintf(verb.did, node)); err != nil {
 				return err
 			}
 		}
-		return nil
+		return a.sayTogether(results)
 	})
 	command.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
 	return command
@@ -104,7 +109,15 @@ func (a *app) sayData(would api.NodeDownResult, becomes string) {
 	}
 }
 
-func (a *app) sayDown(result api.NodeDownResult, did string) error {
+// sayTogether prints the results of several nodes as one value for a program, if there are any.
+func (a *app) sayTogether(results []api.NodeDownResult) error {
+	if len(results) == 0 {
+		return nil
+	}
+	return listing{value: itemsOf(results)}.write(a.streams, a.output)
+}
+
+func (a *app) sayLost(result api.NodeDownResult) {
 	for _, part := range []struct {
 		what  string
 		names []string
@@ -113,5 +126,4 @@ func (a *app) sayDown(result api.NodeDownResult, did string) error {
 			fmt.Fprintln(a.err, part.what+printable(strings.Join(part.names, ", "), ""))
 		}
 	}
-	return a.say(result, result.Node, did)
 }

@@ -135,6 +135,15 @@ func compactJSON(w io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
+// printEach prints one value of a stream for a program: a line of JSON, or a document of YAML.
+func (a *app) printEach(value any) error {
+	if a.output == "json" {
+		return compactJSON(a.out, value)
+	}
+	fmt.Fprintln(a.out, "---")
+	return writeYAML(a.out, value)
+}
+
 func writeYAML(w io.Writer, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {

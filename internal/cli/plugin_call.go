@@ -146,8 +146,12 @@ func (a *app) offered(p api.Plugin) error {
 
 // pluginAnswer prints the result of a plugin's command and does what the plugin leaves to the client.
 func (a *app) pluginAnswer(ctx context.Context, envelope api.Envelope, args []string) error {
-	if a.output == "json" {
-		if err := compactJSON(a.out, envelope); err != nil || envelope.Status == "ok" {
+	if a.structured() {
+		write := compactJSON
+		if a.output == "yaml" {
+			write = writeYAML
+		}
+		if err := write(a.out, envelope); err != nil || envelope.Status == "ok" {
 			return err
 		}
 		return &exitStatus{code: exitError}

@@ -76,7 +76,11 @@ func (a *app) installPluginCommand() *cobra.Command {
 				split := api.PluginSource{Repo: source, Version: version}.Split()
 				source, version = split.Repo, split.Version
 			}
-			return a.installPlugin(ctx, c, api.PluginInstall{Source: source, Version: version})
+			installed, err := c.InstallPlugin(ctx, api.PluginInstall{Source: source, Version: version})
+			if err != nil {
+				return err
+			}
+			return a.sayInstalled(installed)
 		}),
 	}
 	command.Flags().StringVar(&version, "version", "",
@@ -95,11 +99,7 @@ func localSource(source string) string {
 	return source
 }
 
-func (a *app) installPlugin(ctx context.Context, c *client.Client, ask api.PluginInstall) error {
-	installed, err := c.InstallPlugin(ctx, ask)
-	if err != nil {
-		return err
-	}
+func (a *app) sayInstalled(installed api.Plugin) error {
 	return a.say(installed, installed.Name,
 		strings.TrimSpace(fmt.Sprintf("plugin %s %s installed", installed.Name, installed.Version)))
 }
@@ -120,42 +120,57 @@ func (a *app) updatePluginCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		found := false
+		if len(args) == 0 {
+			return a.updatePlugins(ctx, c, listed.Items)
+		}
+		var names []string
 		for _, p := range listed.Items {
-			if len(args) > 0 && p.Name != args[0] {
-				continue
+			if p.Name == args[0] {
+				return a.updatePlugin(ctx, c, p, version)
 			}
-			found = true
-			if err := a.updatePlugin(ctx, c, p, version, len(args) > 0); err != nil {
-				return err
-			}
+			names = append(names, p.Name)
 		}
-		if !found && len(args) > 0 {
-			var names []string
-			for _, p := range listed.Items {
-				names = append(names, p.Name)
-			}
-			return fmt.Errorf("there is no plugin %s%s\n  `tend plugins` lists what there is", args[0],
-				suggest.Behind(suggest.Nearest(args[0], names)))
-		}
-		return nil
+		return fmt.Errorf("there is no plugin %s%s\n  `tend plugins` lists what there is", args[0],
+			suggest.Behind(suggest.Nearest(args[0], names)))
 	})
 	command.Flags().StringVar(&version, "version", "",
 		"the `VERSION` to take (default: the one it is pinned to, else the newest)")
 	return command
 }
 
-// updatePlugin reinstalls a plugin. It skips a plugin with an unknown source, unless the user named it.
-func (a *app) updatePlugin(ctx context.Context, c *client.Client, p api.Plugin, version string, named bool) error {
+// updatePlugin reinstalls a plugin that the user named.
+func (a *app) updatePlugin(ctx context.Context, c *client.Client, p api.Plugin, version string) error {
 	if p.Source == "" {
-		if named {
-			return fmt.Errorf("nothing says where %s came from\n  install it with `tend plugins install SOURCE`", p.Name)
+		return fmt.Errorf("nothing says where %s came from\n  install it with `tend plugins install SOURCE`", p.Name)
+	}
+	installed, err := c.InstallPlugin(ctx, api.PluginInstall{Name: p.Name, Version: cmp.Or(version, p.Pinned)})
+	if err != nil {
+		return err
+	}
+	return a.sayInstalled(installed)
+}
+
+// updatePlugins reinstalls all plugins, except those with an unknown source. A program gets one list of them.
+func (a *app) updatePlugins(ctx context.Context, c *client.Client, all []api.Plugin) error {
+	var done []api.Plugin
+	for _, p := range all {
+		if p.Source == "" {
+			fmt.Fprintf(a.err, "%s passed over: nothing says where it came from\n", p.Name)
+			continue
 		}
-		fmt.Fprintf(a.err, "%s passed over: nothing says where it came from\n", p.Name)
+		installed, err := c.InstallPlugin(ctx, api.PluginInstall{Name: p.Name, Version: p.Pinned})
+		if err == nil && !a.structured() {
+			err = a.sayInstalled(installed)
+		}
+		if err != nil {
+			return err
+		}
+		done = append(done, installed)
+	}
+	if !a.structured() {
 		return nil
 	}
-	version = cmp.Or(version, p.Pinned)
-	return a.installPlugin(ctx, c, api.PluginInstall{Name: p.Name, Version: version})
+	return listing{value: itemsOf(done)}.write(a.streams, a.output)
 }
 
 func (a *app) removePlugin(ctx context.Context, c *client.Client, args []string) error {

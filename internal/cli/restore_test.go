@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tend.dev/tend/internal/server/backup"
 	"tend.dev/tend/internal/server/backup/restore"
 )
 
@@ -30,5 +31,30 @@ func TestRestoreAsksForTheRoot(t *testing.T) {
 				t.Errorf("%s: %v, want %q", tc.reason, err, tc.want)
 			}
 		})
+	}
+}
+
+// TestMissingFilesAreNamed: a restore of a backup that lacks files names them, and a check of it finds it wanting.
+func TestMissingFilesAreNamed(t *testing.T) {
+	report := restore.Report{Manifest: backup.Manifest{Header: backup.Header{MissingBlobs: []string{"sha256:f00d"}}}}
+	const lost = "had lost file sha256:f00d"
+	var out, said strings.Builder
+	a := &app{streams: streams{out: &out, err: &said}}
+	a.restored(a.out, "/r", restore.Result{Report: report})
+	if !strings.Contains(said.String(), lost) || !strings.Contains(out.String(), "tend resume") {
+		t.Errorf("a restore says %q and %q", said.String(), out.String())
+	}
+	for _, format := range []string{"", "json"} {
+		out.Reset()
+		said.Reset()
+		a.output = format
+		err := a.printReport(report)
+		if code, _ := exitOf(err); code != exitError || !strings.Contains(said.String()+out.String(), "sha256:f00d") ||
+			strings.Contains(out.String(), "ok\n") {
+			t.Errorf("-o %q: exit %d, %q and %q", format, code, out.String(), said.String())
+		}
+	}
+	if err := a.printReport(restore.Report{}); err != nil {
+		t.Errorf("a whole one: %v", err)
 	}
 }

@@ -33,17 +33,7 @@ func (a *app) resumeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for _, part := range []struct {
-				names []string
-				what  string
-			}{{result.Adopted, "adopted"}, {result.Stopped, "stopped"}, {result.Unknown, "left running, quarantined"},
-				{result.Absent, "nodes that were not connected, and so not compared"}} {
-				if len(part.names) > 0 {
-					fmt.Fprintf(a.out, "%s: %s\n", part.what, printable(strings.Join(part.names, ", "), ""))
-				}
-			}
-			fmt.Fprintln(a.out, "resumed")
-			return nil
+			return a.sayResumed(result)
 		}),
 	}
 	command.PreRun = func(*cobra.Command, []string) { a.resumes = true }
@@ -51,4 +41,19 @@ func (a *app) resumeCommand() *cobra.Command {
 		"stop and remove the containers that the store doesn't know; volumes stay")
 	command.Flags().BoolVar(&keep, "keep", false, "leave them running, quarantined")
 	return command
+}
+
+// sayResumed prints what a resume did with the containers that it found.
+func (a *app) sayResumed(result api.ResumeResult) error {
+	var text strings.Builder
+	for _, part := range []struct {
+		names []string
+		what  string
+	}{{result.Adopted, "adopted"}, {result.Stopped, "stopped"}, {result.Unknown, "left running, quarantined"},
+		{result.Absent, "nodes that were not connected, and so not compared"}} {
+		if len(part.names) > 0 {
+			fmt.Fprintf(&text, "%s: %s\n", part.what, printable(strings.Join(part.names, ", "), ""))
+		}
+	}
+	return a.say(result, "resumed", text.String()+"resumed")
 }

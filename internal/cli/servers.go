@@ -43,13 +43,13 @@ func (a *app) removeServerCommand() *cobra.Command {
 			"nodes remove it.",
 		Example: "  tend servers remove tend-2",
 		RunE: a.connected(func(ctx context.Context, c *client.Client, args []string) error {
-			if _, err := c.RemoveServer(ctx, args[0]); err != nil {
+			left, err := c.RemoveServer(ctx, args[0])
+			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "%s is removed\n", args[0])
 			fmt.Fprintln(a.err,
 				"Its disk has the cluster's keys: erase it, or, if others may have it, rotate them (tend keys rotate secrets, nodes, servers).")
-			return nil
+			return a.say(left, args[0], args[0]+" is removed")
 		}),
 	}
 }

@@ -113,8 +113,13 @@ func (a *app) syncNowCommand() *cobra.Command {
 				return err
 			}
 			result, err := c.SyncNow(ctx, args[0])
-			if err != nil || w.none {
+			switch {
+			case err != nil:
 				return unlessNoSync(args[0], err)
+			case w.none && a.structured():
+				return a.say(result, result.Object.String(), "")
+			case w.none:
+				return nil
 			}
 			return a.awaitSync(ctx, c, args[0], result.Revision, w.timeout)
 		}),

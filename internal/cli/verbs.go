@@ -192,16 +192,17 @@ func (k *verbCommand) report(ctx context.Context, c *client.Client, ref api.Ref,
 		fmt.Fprintf(k.err, "warning: %s: %s\n", ref, warning)
 	}
 	p := paintFor(k.out)
-	for _, line := range k.Says(ref, input, answer) {
+	lines := k.Says(ref, input, answer)
+	if k.structured() {
+		lines = make([]verb.Line, 1) // the answer has all of them
+	}
+	for _, line := range lines {
 		for _, action := range result.Plan {
 			line.Text += "\n" + p.action(action)
 		}
 		line.Text += nextLine("  ", line.Next)
 		if err := k.say(answer, line.Name, wrapped(line.Text, k.width())); err != nil {
 			return err
-		}
-		if k.structured() {
-			break // the answer was printed, with all of them
 		}
 	}
 	if !k.Waits || k.wait.none || result.DryRun {

@@ -147,6 +147,7 @@ func (s *Server) mergeLogs(ctx context.Context, out *lines, snap records.Snapsho
 		}
 	}()
 	var failure error
+	var unread []api.LogLine
 	for _, task := range snap.TasksOf(wanted.owner) {
 		if !wanted.wants(task.Value) {
 			continue
@@ -160,11 +161,23 @@ func (s *Server) mergeLogs(ctx context.Context, out *lines, snap records.Snapsho
 			if wanted.slot == "" && absent(err) {
 				continue // the container of one of several pods doesn't exist yet, or any more
 			}
-			failure = err
+			if failure = err; !absent(err) {
+				unread = append(unread, api.LogLine{Pod: from.pod, Error: problemOf(err)})
+			}
 		}
 	}
 	if len(heads) == 0 {
 		return wanted.nothing(failure)
+	}
+	return drainAll(out, unread, heads)
+}
+
+// drainAll says first which output is missing, since a reader may not come to the end, then merges what there is.
+func drainAll(out *lines, missing []api.LogLine, heads []*head) error {
+	for _, line := range missing {
+		if err := out.send("", line); err != nil {
+			return err
+		}
 	}
 	return drainByTime(out, heads)
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"tend.dev/tend/api"
@@ -25,7 +26,8 @@ func (s *Server) followLogs(ctx context.Context, out *lines, wanted logsOf) erro
 	f := &logFollower{server: s, out: out, wanted: wanted, pods: map[string]*followedPod{},
 		ended: make(chan *followedPod)}
 	defer f.stop(cancel)
-	watch := s.View.Watch(ctx, view.WatchOptions{Match: f.concerns})
+	begin := func() *view.Watch { return s.View.Watch(ctx, view.WatchOptions{Match: f.concerns}) }
+	watch := begin()
 	if err := out.begin(); err != nil {
 		return err
 	}
@@ -34,8 +36,12 @@ func (s *Server) followLogs(ctx context.Context, out *lines, wanted logsOf) erro
 	for f.refresh(ctx) {
 		select {
 		case _, open := <-watch.Changes():
-			if !open {
+			switch {
+			case open:
+			case !errors.Is(watch.Err(), view.ErrGone):
 				return watch.Err()
+			default:
+				watch = begin() // it fell behind, which loses nothing: refresh reads the newest state
 			}
 		case pod := <-f.ended:
 			pod.reading, pod.cut = false, true

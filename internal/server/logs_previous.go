@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -44,18 +45,25 @@ func (s *Server) previousLogs(ctx context.Context, out *lines, snap records.Snap
 			h.reader.Close()
 		}
 	}()
+	var missing []api.LogLine
+	for _, err := range away {
+		// It isn't known whether such a node keeps any of the output, so this is a note and no failure.
+		missing = append(missing, api.LogLine{Note: "output of earlier pods may be missing: " + err.Error()})
+	}
 	for _, e := range wanted.choosePrevious(tasks, found) {
 		reader, err := s.readEarlier(ctx, e, wanted.opts)
-		if err != nil {
-			away = append(away, err)
+		if err == nil {
+			heads = append(heads, &head{pod: e.pod, reader: reader})
 			continue
 		}
-		heads = append(heads, &head{pod: e.pod, reader: reader})
+		if away = append(away, err); !absent(err) {
+			missing = append(missing, api.LogLine{Pod: e.pod, Error: problemOf(err)})
+		}
 	}
 	if len(heads) == 0 {
 		return wanted.noPrevious(away)
 	}
-	return drainByTime(out, heads)
+	return drainAll(out, missing, heads)
 }
 
 func (s *Server) readEarlier(ctx context.Context, e earlier, opts container.LogOptions) (container.LogReader, error) {
@@ -102,6 +110,7 @@ func (s *Server) earlierPods(
 		})
 	}
 	wait.Wait()
+	slices.SortFunc(away, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
 	slices.SortStableFunc(found, func(a, b earlier) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.id, b.id)) })
 	return found, away
 }
@@ -110,10 +119,13 @@ func (s *Server) earlierPods(
 func (s *Server) keptOn(ctx context.Context, id string, owner api.Ref) (kept []node.KeptLog, err error) {
 	err = recovery.Call(func() error {
 		on, err := s.Nodes.Node(id)
-		if err == nil {
-			kept, err = on.KeptLogs(ctx, owner)
+		if err != nil {
+			return err
 		}
-		return err
+		if kept, err = on.KeptLogs(ctx, owner); err != nil {
+			return fmt.Errorf("%s: %w", id, err)
+		}
+		return nil
 	}, "node", id)
 	return kept, err
 }

@@ -22,11 +22,16 @@ type keeping struct {
 	nodeapi.Node
 	logs []node.KeptLog
 	err  error
+	// unread are the errors of logs that can't be read, by their containers.
+	unread map[string]error
 }
 
 func (k *keeping) KeptLogs(context.Context, api.Ref) ([]node.KeptLog, error) { return k.logs, k.err }
 
 func (k *keeping) KeptLog(ctx context.Context, container string, _ runtime.LogOptions) (runtime.LogReader, error) {
+	if err := k.unread[container]; err != nil {
+		return nil, err
+	}
 	for _, log := range k.logs {
 		if log.Container == container {
 			said := runtime.LogLine{Stream: "stdout", At: log.KeptAt, Text: container}
@@ -162,6 +167,40 @@ func TestPreviousLogsOfAnAttempt(t *testing.T) {
 	w.running("web", "b", true)
 	if diff := cmp.Diff([]string{"a first"},
 		allLines(t, w, client.LogsOptions{Pod: "prod-web.b", Previous: true})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestPreviousLogsSayWhatIsMissing: a log that can't be read is a failure of its pod. Of a node that can't be asked it
+// isn't known whether it keeps any.
+func TestPreviousLogsSayWhatIsMissing(t *testing.T) {
+	w, first, second := keepingWorld(t)
+	first.logs = []node.KeptLog{w.kept("one", "old1", 1), w.kept("two", "old2", 2), w.kept("three", "old3", 3)}
+	first.unread = map[string]error{"two": fmt.Errorf("n1: %w", runtime.ErrUnavailable), "three": runtime.ErrNotFound}
+	second.err = node.ErrNotConnected
+	for slot, before := range map[string]string{"new1": "old1", "new2": "old2", "new3": "old3"} {
+		w.replacing(slot, before)
+	}
+	stream, err := w.client.Logs(t.Context(), client.LogsOptions{Target: client.Target{Name: "web"}, Previous: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	var got []string
+	for {
+		line, err := stream.Next()
+		if err != nil {
+			break
+		}
+		status := 0
+		if line.Error != nil {
+			status = line.Error.Status
+		}
+		got = append(got, fmt.Sprintf("%s|%s|%d|%s", line.Pod, line.Text, status, line.Note))
+	}
+	want := []string{"||0|output of earlier pods may be missing: n2: the node is not connected", "prod-web.old2||503|",
+		"prod-web.old1|one|0|"}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -76,6 +76,23 @@ func TestLogs(t *testing.T) {
 	}
 }
 
+// TestLogsSayWhatCannotBeRead: output of several pods is complete, or has a line for each pod whose output is missing.
+func TestLogsSayWhatCannotBeRead(t *testing.T) {
+	w := newWorld(t)
+	w.apply("web", `{"image":"a"}`)
+	a, b := w.running("web", "aaaaaaaa", true), w.running("web", "bbbbbbbb", true)
+	far := w.running("web", "cccccccc", true)
+	far.Node = "n2" // which isn't connected
+	w.put(records.TaskKey(far.ID), far)
+	w.running("web", "dddddddd", true) // its container isn't there yet: not a failure
+	w.containers.set(a.ID, &fakeLog{lines: []runtime.LogLine{line(1, "one")}})
+	w.containers.set(b.ID, &fakeLog{err: runtime.ErrUnavailable})
+	want := []string{"b ! Service Unavailable", "c ! Service Unavailable", "a one"}
+	if diff := cmp.Diff(want, allLines(t, w, client.LogsOptions{Target: client.TargetOf(ref("web"))})); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestLogsFollow(t *testing.T) {
 	w := newWorld(t)
 	w.apply("web", `{"image":"a"}`)

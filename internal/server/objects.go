@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -29,6 +30,9 @@ func (s *Server) objects(w http.ResponseWriter, r *http.Request) {
 	if err == nil && since != 0 && !watch {
 		err = badRequest("add watch=1", "since belongs to a watch")
 	}
+	if last := r.Header.Get("Last-Event-ID"); err == nil && watch && last != "" {
+		since, err = lastRevision(last)
+	}
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -43,6 +47,16 @@ func (s *Server) objects(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writeJSON(w, http.StatusOK, api.ListResult[api.Object]{Items: wanted.list(snap), Revision: snap.Revision()})
+}
+
+// lastRevision returns the revision that a client of server-sent events reconnects with. It repeats its first URL, so
+// this wins over since.
+func lastRevision(id string) (int64, error) {
+	revision, err := strconv.ParseInt(id, 10, 64)
+	if err != nil || revision < 0 {
+		return 0, badRequest("send the id of the last event", "the header Last-Event-ID is %s, which is not a revision", clip(id))
+	}
+	return revision, nil
 }
 
 // objectFilter chooses objects.

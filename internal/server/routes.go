@@ -41,7 +41,7 @@ func (s *Server) routes() {
 			answers: replies("what was stored, and what will be done", inJSON[api.ApplyResult](s))}, s.apply)
 	s.documented("GET", "/v1/objects/{kind}", "List or, with watch, follow the objects of a kind",
 		shape{query: queryOfTexts("scope", "selector", "watch?", "since#"),
-			answers: replies("a list, or with watch a line for each change",
+			answers: replies("a list, or with watch a line for each change, with the revision that since takes",
 				map[string]*huma.Schema{"application/json": of[api.ListResult[api.Object]](s), jsonLines: of[api.WatchEvent](s)})},
 		s.objects)
 	typed(s, "GET", "/v1/objects/{kind}/{scope}/{name}", "One object with its status", s.object)

@@ -70,9 +70,11 @@ func (f objectFilter) refOf(key string) (api.Ref, bool) {
 
 // watchStream is a watch's stream to one reader.
 type watchStream struct {
-	server   *Server
-	out      *lines
-	wanted   objectFilter
+	server *Server
+	out    *lines
+	wanted objectFilter
+	// revision is the one up to which everything was sent, except in a listing, where it is 0: the client resumes from
+	// there.
 	revision int64
 }
 
@@ -119,43 +121,74 @@ func (t *watchStream) follow(ctx context.Context, watch *view.Watch) error {
 	}
 }
 
-// batch sends what one commit changed: each object once, in its newest form.
+// batch sends what one commit changed: each object once, in its newest form. Only the last line carries the commit's
+// revision. A client that resumes after an earlier one gets the whole commit again, and misses nothing of it.
 func (t *watchStream) batch(changes []view.Change) error {
 	snap := records.Snapshot{Reader: t.server.View.Snapshot()}
-	sent := map[api.Ref]bool{}
-	for _, change := range changes {
-		t.revision = max(t.revision, change.Revision)
-		ref, _ := t.wanted.refOf(change.Key)
-		if sent[ref] {
+	var held func() error
+	for _, change := range t.perObject(changes) {
+		line := t.lineOf(snap, change)
+		if line == nil {
 			continue
 		}
-		sent[ref] = true
-		if err := t.sendObject(snap, ref, change); err != nil {
-			return err
+		if held != nil {
+			if err := held(); err != nil {
+				return err
+			}
 		}
+		held = line
 	}
-	return nil
+	t.revision = max(t.revision, changes[0].Revision)
+	if held == nil {
+		return nil
+	}
+	return held()
 }
 
-func (t *watchStream) sendObject(snap records.Snapshot, ref api.Ref, change view.Change) error {
+// perObject returns one change of each object: that of the object itself rather than that of its status, since only the
+// former says what it was before.
+func (t *watchStream) perObject(changes []view.Change) []view.Change {
+	at := make(map[api.Ref]int, len(changes))
+	var out []view.Change
+	for _, change := range changes {
+		ref, _ := t.wanted.refOf(change.Key)
+		i, known := at[ref]
+		switch {
+		case !known:
+			at[ref] = len(out)
+			out = append(out, change)
+		case strings.HasPrefix(change.Key, records.DesiredPrefix):
+			out[i] = change
+		}
+	}
+	return out
+}
+
+// lineOf returns the function that sends an object's line with the revision of that moment; nil if there is nothing to
+// send.
+func (t *watchStream) lineOf(snap records.Snapshot, change view.Change) func() error {
+	ref, _ := t.wanted.refOf(change.Key)
 	bare := &api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name}
+	deleted := func() error { return t.send(api.WatchEvent{Type: api.WatchDelete, Object: bare}) }
 	read := snap.Object(ref)
 	switch {
 	case !read.Exists() && change.Deleted && strings.HasPrefix(change.Key, records.DesiredPrefix):
-		return t.send(api.WatchEvent{Type: api.WatchDelete, Object: bare})
+		return deleted
 	case !read.Exists():
 		return nil // the event of its deletion follows
 	case t.wanted.wants(*read.Value):
-		event, err := t.server.events.put(snap, read, t.revision)
-		if err != nil {
-			return err
+		return func() error {
+			event, err := t.server.events.put(snap, read, t.revision)
+			if err != nil {
+				return err
+			}
+			return t.out.sendEncoded(strconv.FormatInt(t.revision, 10), event)
 		}
-		return t.out.sendEncoded(strconv.FormatInt(t.revision, 10), event)
 	}
 	// It may have matched before its labels changed. Reporting the deletion of an object that the client doesn't know does
 	// no harm.
 	if old, ok := change.Old.(*api.Object); ok && t.wanted.wants(*old) {
-		return t.send(api.WatchEvent{Type: api.WatchDelete, Object: bare})
+		return deleted
 	}
 	return nil
 }

@@ -215,10 +215,16 @@ func TestSuperseded(t *testing.T) {
 		"others' files": {"another cluster's, a letter, what only looks alike", []string{
 			Name("c2", time.Unix(0, 0), true), "letter.txt", "tend-c1-latest.tar.zst", day(1) + ".part", "x" + day(1), made},
 			1, nil},
+		"whole": {"one that lacks files stays beside whole ones that are as old", []string{day(7), Incomplete(day(8)),
+			Incomplete(day(6)), day(5)}, 2, []string{Incomplete(day(6)), day(5)}},
 		"nothing to keep": {"never the only one", []string{made}, 0, nil},
 	} {
 		if diff := cmp.Diff(tc.want, Superseded(tc.names, "c1", made, tc.keep)); diff != "" {
 			t.Errorf("%s: %s:\n%s", name, tc.reason, diff)
 		}
+	}
+	names := []string{day(7), day(8), Incomplete(day(6)), Incomplete(day(5)), Incomplete(made)}
+	if diff := cmp.Diff([]string{Incomplete(day(5))}, Superseded(names, "c1", Incomplete(made), 2)); diff != "" {
+		t.Errorf("of those that lack files the newest stay, and all whole ones:\n%s", diff)
 	}
 }

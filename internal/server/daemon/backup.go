@@ -8,14 +8,15 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/platform/version"
 	"tend.dev/tend/internal/server/backup"
-	"tend.dev/tend/internal/store/blob"
 	"tend.dev/tend/internal/store/etcd"
 )
 
@@ -110,12 +111,7 @@ func (d *daemon) writeBackup(
 	header := backup.Header{Tend: version.Version, Cluster: d.cluster.UID, Revision: contents.Revision(),
 		TakenAt: d.Now().UTC(), Plugins: d.installed()}
 	blobs := contents.Blobs()
-	for _, digest := range blobs {
-		if there, err := d.files.blobs.Has(digest); err != nil || !there {
-			header.MissingBlobs = append(header.MissingBlobs, digest)
-			d.Logger.WarnContext(ctx, "a file is missing and not in the backup", "digest", digest, "error", err)
-		}
-	}
+	header.MissingBlobs = d.missingBlobs(ctx, blobs)
 	out, err := backup.NewWriter(cutOff{ctx, w}, header)
 	if err != nil {
 		return backup.Manifest{}, err
@@ -130,11 +126,34 @@ func (d *daemon) writeBackup(
 		}
 	}
 	for _, digest := range blobs {
-		if err := d.addBlob(out, digest); err != nil && !errors.Is(err, blob.ErrNotFound) {
-			return backup.Manifest{}, err
+		if slices.Contains(header.MissingBlobs, digest) {
+			continue
+		}
+		if err := d.addBlob(out, digest); err != nil {
+			return backup.Manifest{}, fmt.Errorf("add file %s: %w", digest, err)
 		}
 	}
 	return out.Close()
+}
+
+// fetchTime bounds how long a backup waits for files of other servers.
+const fetchTime = time.Minute
+
+// missingBlobs copies the files that this server lacks from the others, and returns the digests of those that none has.
+func (d *daemon) missingBlobs(ctx context.Context, digests []string) (missing []string) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	defer cancel()
+	for _, digest := range digests {
+		there, err := d.files.blobs.Has(digest)
+		if err == nil && !there {
+			err = d.copyFile(ctx, digest)
+		}
+		if err != nil {
+			missing = append(missing, digest)
+			d.Logger.WarnContext(ctx, "a file is missing and not in the backup", "digest", digest, "error", err)
+		}
+	}
+	return missing
 }
 
 func addFile(out *backup.Writer, name, path string) error {

@@ -19,7 +19,7 @@ type backupMetrics struct {
 func newBackupMetrics(registry prometheus.Registerer) *backupMetrics {
 	m := &backupMetrics{
 		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "tend_backups_total",
-			Help: "Scheduled backups, by outcome: succeeded or failed."}, []string{"outcome"}),
+			Help: "Scheduled backups, by outcome: succeeded, failed, or incomplete (stored without all files)."}, []string{"outcome"}),
 		good: prometheus.NewGauge(prometheus.GaugeOpts{Name: "tend_backup_last_success_timestamp_seconds",
 			Help: "When the last scheduled backup that succeeded was taken; 0 if none was."}),
 		size: prometheus.NewGauge(prometheus.GaugeOpts{Name: "tend_backup_last_size_bytes",
@@ -29,6 +29,7 @@ func newBackupMetrics(registry prometheus.Registerer) *backupMetrics {
 	}
 	m.outcomes.WithLabelValues("succeeded")
 	m.outcomes.WithLabelValues("failed")
+	m.outcomes.WithLabelValues("incomplete")
 	registry.MustRegister(m.outcomes, m.good, m.size, m.took)
 	return m
 }
@@ -36,7 +37,10 @@ func newBackupMetrics(registry prometheus.Registerer) *backupMetrics {
 // count counts a backup.
 func (m *backupMetrics) count(last api.BackupRecord) {
 	outcome := "succeeded"
-	if last.Error != "" {
+	switch {
+	case last.Missing > 0:
+		outcome = "incomplete"
+	case last.Error != "":
 		outcome = "failed"
 	}
 	m.outcomes.WithLabelValues(outcome).Inc()

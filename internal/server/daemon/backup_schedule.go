@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"tend.dev/tend/api"
@@ -40,7 +41,9 @@ func nextBackup(schedule *timetable.Schedule, last *api.BackupRecord, now time.T
 		return now, true
 	}
 	due, ok := schedule.Next(last.At)
-	if again := last.At.Add(backupRetry); last.Error != "" && (!ok || again.Before(due)) {
+	// One that lacks files was stored: the next would lack them too.
+	again, failed := last.At.Add(backupRetry), last.Error != "" && last.Missing == 0
+	if failed && (!ok || again.Before(due)) {
 		return again, true
 	}
 	return due, ok
@@ -92,11 +95,15 @@ func (d *daemon) scheduledBackup(ctx context.Context, term *controlplane.Term) {
 	if ctx.Err() != nil {
 		return // the server ends: the next one makes up for it
 	}
-	last.At, last.Took, last.Error = began, d.Now().Sub(began).Seconds(), ""
-	if err != nil {
+	last.At, last.Took, last.Error, last.Missing = began, d.Now().Sub(began).Seconds(), "", 0
+	switch {
+	case err != nil:
 		last.Error = err.Error()
 		d.Logger.ErrorContext(ctx, "the scheduled backup failed", "error", err, "next_try", backupRetry)
-	} else {
+	case len(made.missing) > 0:
+		last.Error, last.Missing = lacks(made), len(made.missing)
+		d.Logger.ErrorContext(ctx, "the scheduled backup lacks files", "file", made.name, "count", last.Missing)
+	default:
 		last.Succeeded, last.Name, last.Size, last.Revision = began, made.name, made.size, made.revision
 		d.Logger.InfoContext(ctx, "backup taken", "file", made.name, "bytes", made.size, "revision", made.revision)
 	}
@@ -113,6 +120,16 @@ func (d *daemon) scheduledBackup(ctx context.Context, term *controlplane.Term) {
 		case <-time.After(backupLook):
 		}
 	}
+}
+
+// lacks returns the error of a backup that was stored without all files.
+func lacks(made storedBackup) string {
+	files := "file " + made.missing[0]
+	if more := len(made.missing) - 1; more > 0 {
+		files += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("it was stored without %s, which no server has any more: apply again what uses it (%s)", files,
+		made.name)
 }
 
 // backupStatus answers GET /v1/backup.

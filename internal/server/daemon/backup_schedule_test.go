@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,8 @@ func TestNextBackup(t *testing.T) {
 			at(23, 3, 15), at(23, 12, 0)},
 		"failed late": {"the date comes first", &api.BackupRecord{At: at(24, 2, 50), Error: "x"},
 			at(24, 3, 0), at(24, 2, 51)},
+		"lacks files": {"the next would lack them too", &api.BackupRecord{At: at(23, 3, 0), Error: "x", Missing: 1},
+			at(24, 3, 0), at(23, 12, 0)},
 		"by a wrong clock": {"it silences nothing", &api.BackupRecord{At: at(29, 3, 0)}, at(23, 12, 0), at(23, 12, 0)},
 	} {
 		if got, ok := nextBackup(schedule, tc.last, tc.now); !ok || !got.Equal(tc.want) {
@@ -112,6 +115,58 @@ func TestScheduledBackups(t *testing.T) {
 	})
 	if after := s.files(folder); len(after) != len(before) {
 		t.Errorf("a backup that failed took others away: %v", after)
+	}
+}
+
+// TestABackupThatLacksFiles: it is stored and shown as what it is, and takes no whole one away. It doesn't count as
+// good until a whole one follows.
+func TestABackupThatLacksFiles(t *testing.T) {
+	s := newSite(t)
+	folder := t.TempDir()
+	into := func(o *BackupOptions) { o.To, o.Keep = folder, 1 }
+	r := s.scheduled(into).ready()
+	taken := func(why string, is func(api.BackupRecord) bool) (last api.BackupRecord) {
+		t.Helper()
+		r.until(why, func() bool {
+			status, err := r.client.BackupStatus(t.Context())
+			if err == nil && status.Last != nil {
+				last = *status.Last
+			}
+			return last.At.After(s.clock().Add(-time.Minute)) && is(last)
+		})
+		return last
+	}
+	good := func(last api.BackupRecord) bool { return last.Error == "" }
+	taken("one is taken", good)
+	asset := api.AssetSpec{Files: map[string]api.AssetFile{"motd": {Text: "hello"}}}
+	r.declare(api.KindAsset, "conf", asset)
+	r = s.due(r, into)
+	whole := taken("one has the file", good)
+	if err := os.RemoveAll(filepath.Join(s.root, "blobs", "sha256")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		r = s.due(r, into)
+		lost := taken("one lacks the file", func(last api.BackupRecord) bool { return last.Missing == 1 })
+		if !strings.Contains(lost.Error, digestOfText("hello")) || lost.Name != whole.Name ||
+			!lost.Succeeded.Equal(whole.Succeeded) {
+			t.Errorf("%+v, and before it %+v", lost, whole)
+		}
+		if r.metric(`tend_backups_total{outcome="incomplete"}`) != 1 ||
+			r.metric("tend_backup_last_success_timestamp_seconds") != float64(whole.Succeeded.Unix()) {
+			t.Error("the metrics count it as a good one")
+		}
+		names := s.files(folder)
+		if len(names) != 2 || !slices.Contains(names, filepath.Base(whole.Name)) ||
+			!strings.Contains(names[0]+names[1], "-incomplete.tar.zst") {
+			t.Errorf("%v, want the whole one and the newest that lacks a file", names)
+		}
+	}
+	r.declare(api.KindAsset, "conf", asset) // its file is sent again
+	r = s.due(r, into)
+	taken("a whole one follows", good)
+	if names := s.files(folder); len(names) != 1 || strings.Contains(names[0], "incomplete") {
+		t.Errorf("%v, want the whole one", names)
 	}
 }
 

@@ -25,6 +25,8 @@ type storedBackup struct {
 	name     string
 	size     int64
 	revision int64
+	// missing are the digests of the files that it lacks.
+	missing []string
 }
 
 // storeBackup takes a backup to the folder or command of the options.
@@ -57,17 +59,19 @@ func (d *daemon) sealedBackup(ctx context.Context, w io.Writer) (made storedBack
 	if err == nil && sealed != nil {
 		err = sealed.Close()
 	}
-	made.size, made.revision = counted.n, manifest.Revision
+	made.size, made.revision, made.missing = counted.n, manifest.Revision, manifest.MissingBlobs
 	return made, err
 }
 
-// folderBackup writes a backup file, completely or not at all. It verifies the file before the backup counts.
+// folderBackup writes a backup file, completely or not at all. It verifies the file before the backup counts. The file
+// gets the name of a whole backup only once it is known to be one.
 func (d *daemon) folderBackup(ctx context.Context, at time.Time) (made storedBackup, err error) {
 	folder := d.Backups.To
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return made, fmt.Errorf("back up to %s: %w", folder, err)
 	}
-	path := filepath.Join(folder, backup.Name(d.cluster.UID, at, !d.Backups.Unencrypted))
+	whole := backup.Name(d.cluster.UID, at, !d.Backups.Unencrypted)
+	path := filepath.Join(folder, backup.Incomplete(whole))
 	d.removeHalves()
 	file, err := renameio.NewPendingFile(path, renameio.WithTempDir(folder), renameio.WithPermissions(0o600),
 		renameio.IgnoreUmask())
@@ -80,11 +84,14 @@ func (d *daemon) folderBackup(ctx context.Context, at time.Time) (made storedBac
 	if err == nil {
 		err = file.CloseAtomicallyReplace()
 	}
+	if made.name = path; err == nil && len(made.missing) == 0 {
+		made.name = filepath.Join(folder, whole)
+		err = os.Rename(path, made.name)
+	}
 	if err != nil {
 		return made, fmt.Errorf("back up to %s: %w", folder, err)
 	}
-	made.name = path
-	return made, errors.Join(durable.Sync(folder), reads(path, sum))
+	return made, errors.Join(durable.Sync(folder), reads(made.name, sum))
 }
 
 // reads compares a file with the checksum of the bytes written to it.

@@ -19,6 +19,7 @@ import (
 	"tend.dev/tend/client"
 	"tend.dev/tend/internal/node/host"
 	"tend.dev/tend/internal/node/peer"
+	"tend.dev/tend/internal/server/backup/restore"
 )
 
 var loopbacks atomic.Int32
@@ -154,6 +155,13 @@ func TestThreeServers(t *testing.T) {
 	b.apply(api.Object{Kind: api.KindAsset, Scope: "prod", Name: "files",
 		Spec: []byte(`{"files":{"f":{"_source":"file","digest":"` + digest + `"}}}`)})
 	b.untilWithin(time.Minute, "every server has the file", func() bool { return s.hold(digest) == 3 })
+	if err := os.Remove(filepath.Join(s.machines["a"].root, "blobs", "sha256", digest[len("sha256:"):])); err != nil {
+		t.Fatal(err)
+	}
+	if made, err := restore.Verify(t.Context(), bytes.NewReader(a.takeBackup()), ""); err != nil ||
+		!made.Blobs()[digest] || len(made.MissingBlobs) > 0 {
+		t.Errorf("a backup lacks a file that other servers have: %v, %v", made.MissingBlobs, err)
+	}
 	b.converged(web, b.apply(manifestOf(web, replicas(9))))
 	nodes := map[string]int{}
 	for _, pod := range c.live(web) {
