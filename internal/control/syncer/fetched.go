@@ -19,8 +19,8 @@ import (
 // fetched holds what is known of a source in this process.
 //
 // A poll of a disk that doesn't answer may never end. So it holds nothing that others need: it has the turn, for which
-// the next poll waits no longer than endTime. What was fetched before is applied meanwhile, a changed source is fetched
-// into a folder of its own, and the folder of a sync that is gone is removed when its last user ends.
+// the next poll waits no longer than endTime. An apply doesn't wait for it, another source is fetched into a folder of
+// its own, and the folder of a sync that is gone is removed when its last user ends.
 type fetched struct {
 	folder string
 	// turn is held by the poll that goes on.
