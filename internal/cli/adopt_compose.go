@@ -97,6 +97,9 @@ func (a *app) adopt(ctx context.Context, c *client.Client, p *composeProject) er
 	case p.ask.finish:
 		goal = takeover.Finish
 	}
+	if err := t.recall(ctx, goal); err != nil {
+		return err
+	}
 	services, err := t.observe(ctx)
 	if err != nil {
 		return err
@@ -106,18 +109,21 @@ func (a *app) adopt(ctx context.Context, c *client.Client, p *composeProject) er
 		return p.explain(err)
 	}
 	if goal == takeover.Finish {
-		if left := takeover.Unfinished(services); len(left) > 0 {
-			return fmt.Errorf("not taken over yet: %s; nothing was removed%s", join(left), nextLine("  ", p.command()))
+		if err := p.unfinished(services); err != nil {
+			return err
 		}
 	}
 	if goal == takeover.Adopt && len(steps) > 0 {
-		if p.refused != nil {
-			return p.refused
+		if err := p.unfit(); err != nil {
+			return err
 		}
 		if err := t.unblocked(ctx, services); err != nil {
 			return err
 		}
 		a.showProject(p, services)
+	}
+	if goal != takeover.Adopt {
+		a.showUnlisted(p, goal)
 	}
 	if len(steps) == 0 {
 		fmt.Fprintln(a.err, nothingLeft(p, goal))
