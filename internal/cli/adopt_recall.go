@@ -26,7 +26,8 @@ func (t *takingOver) recall(ctx context.Context, goal takeover.Goal) error {
 }
 
 // keep has the manifests still declare what Tend has and this run doesn't take over, such as services whose old
-// containers were removed by --finish: the next apply with --prune would delete what the file no longer declares.
+// containers were removed by --finish: the next apply with --prune would delete what the file no longer declares. A job
+// stays as it is too once its container is gone: it has run, and a declaration that differs would run it again.
 func (t *takingOver) keep(ctx context.Context) error {
 	p := t.project
 	have, err := os.ReadFile(p.file)
@@ -46,8 +47,8 @@ func (t *takingOver) keep(ctx context.Context) error {
 	}
 	var texts [][]byte
 	for _, block := range written {
-		again := slices.ContainsFunc(wanted, func(w manifest.Written) bool { return w.Ref == block.Ref })
-		if again || block.Ref.Name == "" {
+		same := func(w manifest.Written) bool { return w.Ref == block.Ref }
+		if block.Ref.Name == "" || slices.ContainsFunc(wanted, same) && !p.hasRun(block.Ref) {
 			continue
 		}
 		object, err := t.client.Object(ctx, block.Ref)
@@ -59,6 +60,8 @@ func (t *takingOver) keep(ctx context.Context) error {
 		}
 		p.kept, texts = append(p.kept, block.Ref), append(texts, block.Text)
 		delete(p.dropped, block.Ref)
+		wanted = slices.DeleteFunc(wanted, same)
+		p.services = slices.DeleteFunc(p.services, func(s composeService) bool { return s.objects[0] == block.Ref })
 	}
 	if len(texts) == 0 {
 		return nil
@@ -67,8 +70,18 @@ func (t *takingOver) keep(ctx context.Context) error {
 	if p.adds = len(texts) == len(written); p.adds {
 		texts = [][]byte{bytes.TrimSpace(unsigned(have))}
 	}
-	p.text = signed(append(bytes.Join(append([][]byte{bytes.TrimSpace(unsigned(p.text))}, texts...), []byte("\n\n")), '\n'))
+	for i, block := range wanted {
+		texts = slices.Insert(texts, i, block.Text)
+	}
+	p.text = signed(append(bytes.Join(texts, []byte("\n\n")), '\n'))
 	return nil
+}
+
+// hasRun reports whether an object is a job whose container is gone.
+func (p *composeProject) hasRun(ref api.Ref) bool {
+	return slices.ContainsFunc(p.services, func(s composeService) bool {
+		return s.once && s.objects[0] == ref && len(p.containers[s.name]) == 0
+	})
 }
 
 // addUnlisted adds the services that were taken over and that the files no longer have, or have as something else: their

@@ -124,6 +124,38 @@ func TestAdoptionKeepsWhatTendRuns(t *testing.T) {
 	}
 }
 
+// TestAdoptionKeepsWhatHasRun: a migration that was adopted, and whose container is gone, is not applied again: it would
+// run once more. One whose container is there, and one that Tend doesn't have, are taken over.
+func TestAdoptionKeepsWhatHasRun(t *testing.T) {
+	const migrate = "job \"shop\" \"migrate\" {\n  image = \"mine\"\n}"
+	db, ran := container("db", "shop-db-1", true, "shop_data"), container("migrate", "shop-migrate-1", false, "shop_m")
+	inTend := []api.Object{storedObject(api.KindJob, "migrate", `{}`)}
+	for name, tc := range map[string]struct {
+		containers []docker.ComposeContainer
+		stored     []api.Object
+		kept       bool
+	}{
+		"it has run":             {[]docker.ComposeContainer{db}, inTend, true},
+		"its container is there": {[]docker.ComposeContainer{db, ran}, inTend, false},
+		"Tend doesn't have it":   {[]docker.ComposeContainer{db}, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := fitted(t, tc.containers...)
+			p.file = filepath.Join(t.TempDir(), "shop.hcl")
+			taking := recalling(t, p, tc.stored...)
+			if err := errors.Join(err, os.WriteFile(p.file, signed([]byte(migrate+"\n")), 0o600),
+				taking.recall(t.Context(), takeover.Adopt)); err != nil {
+				t.Fatal(err)
+			}
+			taken := slices.ContainsFunc(p.services, func(s composeService) bool { return s.name == "migrate" })
+			if taken == tc.kept || strings.Contains(string(p.text), migrate) != tc.kept ||
+				strings.Count(string(p.text), `"migrate" {`) != 1 || !strings.Contains(string(p.text), `"db" {`) {
+				t.Errorf("taken over %v, and the manifests are\n%s", taken, p.text)
+			}
+		})
+	}
+}
+
 // TestGivesBackWhatTheFilesNoLongerHave: since the adoption web was taken out of the files, and api became a job in
 // them. Both are given back, and finished, with the others, by their containers and their objects.
 func TestGivesBackWhatTheFilesNoLongerHave(t *testing.T) {
