@@ -142,7 +142,8 @@ func signature(text []byte) (sum string, untouched, adopted bool) {
 
 // write writes the manifests. What the file has is kept if an adoption wrote it and the same would be written again:
 // then changes in it are a person's. What `tend init` or an adoption wrote, and nobody has changed, is replaced.
-// Anything else is replaced only with --force. What is added to a file replaces nothing in it. The note says what a person should know.
+// Anything else is replaced only with --force. What is added to a file replaces nothing in it. The note says what a
+// person should know.
 func (p *composeProject) write() (note string, err error) {
 	have, err := os.ReadFile(p.file)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

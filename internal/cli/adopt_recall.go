@@ -84,8 +84,8 @@ func (p *composeProject) hasRun(ref api.Ref) bool {
 	})
 }
 
-// addUnlisted adds the services that were taken over and that the files no longer have, or have as something else: their
-// containers and their objects are known without the files.
+// addUnlisted adds the services that were taken over and that the files no longer have, or have as something else.
+// Their containers and their objects are known without the files.
 func (t *takingOver) addUnlisted(ctx context.Context) error {
 	p := t.project
 	for _, service := range sortedKeys(p.containers) {

@@ -58,10 +58,12 @@ func storedObject(kind api.Kind, name, spec string) api.Object {
 		Metadata: api.Metadata{UID: name, Revision: 1, Generation: 1}}
 }
 
-// TestAdoptionKeepsWhatTendRuns: the containers of db and web are gone since --finish, and cache, which waits for db, is
-// new. What Tend has stays declared as it is in the file, which else the next apply with --prune would delete.
+// TestAdoptionKeepsWhatTendRuns: the containers of db and web are gone since --finish. cache is new, and waits for db.
+// What Tend has stays declared as the file has it: the next apply with --prune would delete it otherwise.
 func TestAdoptionKeepsWhatTendRuns(t *testing.T) {
-	const db, web = "# Mine.\ndeployment \"shop\" \"db\" {\n  image = \"db:2\"\n}", "deployment \"shop\" \"web\" {\n  image = \"w\"\n}"
+	const db = "# Mine.\ndeployment \"shop\" \"db\" {\n  image = \"db:2\"\n}"
+	const web = "deployment \"shop\" \"web\" {\n  image = \"w\"\n}"
+	changed := string(signed(nil))[:40] + "\n# A file.\n\n"
 	declared := db + "\n\n" + web + "\n"
 	inTend := []api.Object{storedObject(api.KindDeployment, "db", `{}`), storedObject(api.KindDeployment, "web", `{}`)}
 	cases := map[string]struct {
@@ -71,11 +73,14 @@ func TestAdoptionKeepsWhatTendRuns(t *testing.T) {
 		keeps, drops []string
 		says         string
 	}{
-		"as written":       {"nobody has changed it", string(signed([]byte(declared))), inTend, false, []string{db, web}, nil, ""},
-		"changed":          {"it is added to", string(signed([]byte("")))[:40] + "\n# A file.\n\n" + declared, inTend, false, []string{db, web, "# A file."}, nil, ""},
-		"one was deleted":  {"its service may come back", string(signed([]byte(declared))), inTend[:1], false, []string{db}, []string{web}, ""},
-		"changed, deleted": {"what would be lost, a person must say", string(signed([]byte("")))[:40] + "\n" + declared, inTend[:1], false, nil, nil, "and the project too"},
-		"forced":           {"a person has said it", string(signed([]byte("")))[:40] + "\n" + declared, inTend[:1], true, []string{db}, []string{web}, ""},
+		"as written": {"nobody has changed it", string(signed([]byte(declared))), inTend, false,
+			[]string{db, web}, nil, ""},
+		"changed": {"it is added to", changed + declared, inTend, false, []string{db, web, "# A file."}, nil, ""},
+		"one was deleted": {"its service may come back", string(signed([]byte(declared))), inTend[:1], false,
+			[]string{db}, []string{web}, ""},
+		"changed, deleted": {"what would be lost, a person must say", changed + declared, inTend[:1], false, nil, nil,
+			"and the project too"},
+		"forced": {"a person has said it", changed + declared, inTend[:1], true, []string{db}, []string{web}, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -124,8 +129,8 @@ func TestAdoptionKeepsWhatTendRuns(t *testing.T) {
 	}
 }
 
-// TestAdoptionKeepsWhatHasRun: a migration that was adopted, and whose container is gone, is not applied again: it would
-// run once more. One whose container is there, and one that Tend doesn't have, are taken over.
+// TestAdoptionKeepsWhatHasRun: a migration that was adopted, and whose container is gone, is not applied again: that
+// would run it once more. One whose container is there, and one that Tend doesn't have, are taken over.
 func TestAdoptionKeepsWhatHasRun(t *testing.T) {
 	const migrate = "job \"shop\" \"migrate\" {\n  image = \"mine\"\n}"
 	db, ran := container("db", "shop-db-1", true, "shop_data"), container("migrate", "shop-migrate-1", false, "shop_m")

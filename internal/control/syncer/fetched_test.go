@@ -70,8 +70,8 @@ func TestAnotherSourceInsteadOfOneThatHangs(t *testing.T) {
 	})
 }
 
-// TestASourceThatHangsIsNotPolledTwice: the next poll, of a new term, says what it waits for; what was fetched before is
-// applied meanwhile.
+// TestASourceThatHangsIsNotPolledTwice: the next poll, of a new term, says what it waits for; an apply of what was
+// fetched before doesn't wait.
 func TestASourceThatHangsIsNotPolledTwice(t *testing.T) {
 	inBubble(t, func(w *world, hangs api.SyncSpec, answer chan struct{}) {
 		w.wantFault("a second poll", hangs, api.ReasonFetchFailed, "an earlier poll of it has not ended")

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestBlocks: a block is what its file has, to the letter, with its comments.
+// TestBlocks: the text of a block is that of its file, to the letter, with its comments.
 func TestBlocks(t *testing.T) {
 	const web = `# The web.
 # It is small.
@@ -35,6 +35,6 @@ deployment "shop" "web" {
 		t.Error(diff)
 	}
 	if _, err := Blocks("shop.hcl", []byte("deployment {")); err == nil {
-		t.Error("what is no HCL has blocks")
+		t.Error("a text that isn't HCL has blocks")
 	}
 }
