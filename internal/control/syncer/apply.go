@@ -25,8 +25,10 @@ func (s *Syncer) Apply(ctx context.Context, through records.Committer, object ap
 		return source.Applied{Fault: refused(nil, f, err)}
 	}
 	defer s.leave(f)
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	if err := f.tip.take(ctx); err != nil {
+		return source.Applied{Fault: refused(nil, f, err)}
+	}
+	defer f.tip.give()
 	applied := source.Applied{Revision: f.revision, At: s.Now()}
 	spec, err := api.DecodeSpec[api.SyncSpec](object)
 	if err == nil && (f.revision == "" || f.spec != string(object.Spec)) {

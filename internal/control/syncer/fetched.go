@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"tend.dev/tend/api"
@@ -24,15 +23,15 @@ import (
 type fetched struct {
 	folder string
 	// turn is held by the poll that goes on.
-	turn chan struct{}
+	turn lock
 	// users counts the polls and applies that have it, and dropped is set once nothing else needs it: its last user
 	// removes the folder. Both are guarded by the Syncer's mu.
 	users   int
 	dropped bool
 
-	// mu is held while the tree is replaced or applied. It guards what an apply reads: spec, revision and files, which
+	// tip is held while the tree is replaced or applied. It guards what an apply reads: spec, revision and files, which
 	// only the poll that has the turn writes.
-	mu sync.Mutex
+	tip lock
 	// spec is the spec that it was fetched for; with another one it is fetched again. The Syncer's mu guards it too.
 	spec     string
 	revision string
@@ -42,6 +41,22 @@ type fetched struct {
 	// tidied is the size of a repository's copy when it held nothing but what a revision needs; 0 if that is not known.
 	tidied int64
 }
+
+// lock is a mutex for which a context ends the wait.
+type lock chan struct{}
+
+func newLock() lock { return make(lock, 1) }
+
+func (l lock) take(ctx context.Context) error {
+	select {
+	case l <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (l lock) give() { <-l }
 
 // endTime is the time that a poll may take to end after it was cancelled.
 const endTime = 2 * time.Second
@@ -71,7 +86,7 @@ func (s *Syncer) newLocked(uid string) *fetched {
 	for n := 2; s.used[name]; n++ {
 		name = fmt.Sprintf("%s.%d", uid, n)
 	}
-	f := &fetched{folder: filepath.Join(s.Folder, name), turn: make(chan struct{}, 1)}
+	f := &fetched{folder: filepath.Join(s.Folder, name), turn: newLock(), tip: newLock()}
 	s.used[name], s.known[uid] = true, f
 	return f
 }
@@ -142,8 +157,10 @@ func (s *Syncer) begin(ctx context.Context, object api.Object, spec api.SyncSpec
 		}
 		select {
 		case f.turn <- struct{}{}:
-			s.forget(f, string(object.Spec))
-			return f, nil
+			if err = s.forget(ctx, f, string(object.Spec)); err == nil {
+				return f, nil
+			}
+			f.turn.give()
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		case <-timer.C:
@@ -161,7 +178,7 @@ func (s *Syncer) begin(ctx context.Context, object api.Object, spec api.SyncSpec
 
 // end gives the turn back.
 func (s *Syncer) end(f *fetched) {
-	<-f.turn
+	f.turn.give()
 	s.leave(f)
 }
 
@@ -180,20 +197,25 @@ func (s *Syncer) supersede(f *fetched, object api.Object) bool {
 }
 
 // forget has a poll fetch from the beginning, if what is known is of another spec.
-func (s *Syncer) forget(f *fetched, spec string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (s *Syncer) forget(ctx context.Context, f *fetched, spec string) error {
 	if f.spec == spec {
-		return
+		return nil
 	}
+	if err := f.tip.take(ctx); err != nil {
+		return err
+	}
+	defer f.tip.give()
 	s.mu.Lock()
 	f.spec = spec
 	s.mu.Unlock()
 	f.revision, f.files, f.id = "", nil, ""
+	return nil
 }
 
 // replace makes the tree of a revision by fill, which writes into an empty folder. If it fails, the tree before stays.
-func (f *fetched) replace(revision string, stamped bool, fill func(folder string) error) error {
+func (f *fetched) replace(
+	ctx context.Context, revision string, stamped bool, fill func(folder string) error,
+) error {
 	fresh := filepath.Join(f.folder, "tree.new")
 	if err := errors.Join(os.RemoveAll(fresh), os.Mkdir(fresh, 0o700)); err != nil {
 		return err
@@ -205,8 +227,10 @@ func (f *fetched) replace(revision string, stamped bool, fill func(folder string
 	if err != nil {
 		return err
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	if err := f.tip.take(ctx); err != nil {
+		return err
+	}
+	defer f.tip.give()
 	if err := errors.Join(os.RemoveAll(f.tree()), os.Rename(fresh, f.tree())); err != nil {
 		f.revision = ""
 		return err

@@ -1,6 +1,8 @@
 package syncer
 
 import (
+	"context"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -81,6 +83,30 @@ func TestASourceThatHangsIsNotPolledTwice(t *testing.T) {
 		close(answer)
 		synctest.Wait()
 		w.want("once it answers", hangs, "web=web:1")
+	})
+}
+
+// TestAPollThatWaitsForAnApplyEnds: it gives its turn back when it is cancelled, and is not taken for one that hangs.
+func TestAPollThatWaitsForAnApplyEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, folder := newWorld(t), t.TempDir()
+		lay(t, folder, map[string]string{"web.hcl": manifestOf("web", "web:1")})
+		spec := api.SyncSpec{Dir: folder}
+		w.want("before", spec, "web=web:1")
+		lay(t, folder, map[string]string{"web.hcl": manifestOf("web", "web:2")})
+		f := w.syncer.known["uid-1"]
+		if err := f.tip.take(t.Context()); err != nil { // as an apply does
+			t.Fatal(err)
+		}
+		for range 2 {
+			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("it is over"))
+			_, _, err := w.syncer.Poll(ctx, syncOf(spec))
+			if cancel(); err == nil || !strings.Contains(err.Error(), "it is over") {
+				t.Errorf("a poll beside an apply: %v", err)
+			}
+		}
+		f.tip.give()
+		w.want("after it", spec, "web=web:2")
 	})
 }
 
