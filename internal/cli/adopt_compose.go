@@ -97,6 +97,9 @@ func (a *app) adopt(ctx context.Context, c *client.Client, p *composeProject) er
 	case p.ask.finish:
 		goal = takeover.Finish
 	}
+	if err := t.recall(ctx, goal); err != nil {
+		return err
+	}
 	services, err := t.observe(ctx)
 	if err != nil {
 		return err
@@ -105,19 +108,8 @@ func (a *app) adopt(ctx context.Context, c *client.Client, p *composeProject) er
 	if err != nil {
 		return p.explain(err)
 	}
-	if goal == takeover.Finish {
-		if left := takeover.Unfinished(services); len(left) > 0 {
-			return fmt.Errorf("not taken over yet: %s; nothing was removed%s", join(left), nextLine("  ", p.command()))
-		}
-	}
-	if goal == takeover.Adopt && len(steps) > 0 {
-		if p.refused != nil {
-			return p.refused
-		}
-		if err := t.unblocked(ctx, services); err != nil {
-			return err
-		}
-		a.showProject(p, services)
+	if err := t.present(ctx, goal, services, len(steps) > 0); err != nil {
+		return err
 	}
 	if len(steps) == 0 {
 		fmt.Fprintln(a.err, nothingLeft(p, goal))
@@ -141,6 +133,31 @@ func (a *app) adopt(ctx context.Context, c *client.Client, p *composeProject) er
 		return err
 	}
 	a.sayReached(p, goal)
+	return nil
+}
+
+// present checks that the goal can be reached, and shows what becomes of the project besides the steps.
+func (t *takingOver) present(ctx context.Context, goal takeover.Goal, services []takeover.Service, steps bool) error {
+	p := t.project
+	switch goal {
+	case takeover.Adopt:
+		if !steps {
+			return nil
+		}
+		if err := p.unfit(); err != nil {
+			return err
+		}
+		if err := t.unblocked(ctx, services); err != nil {
+			return err
+		}
+		t.app.showProject(p, services)
+		return nil
+	case takeover.Finish:
+		if err := p.unfinished(services); err != nil {
+			return err
+		}
+	}
+	t.app.showUnlisted(p, goal)
 	return nil
 }
 

@@ -17,7 +17,8 @@ import (
 
 // fit chooses the services that are taken over, and makes their objects go on from where the containers stop.
 func (p *composeProject) fit(containers []docker.ComposeContainer) error {
-	grouped := byService(containers)
+	p.containers = byService(containers)
+	grouped := p.containers
 	called := map[string]string{} // object to service
 	for _, service := range sortedKeys(grouped) {
 		if other, taken := called[compose.Label(service)]; taken {
@@ -41,18 +42,22 @@ func (p *composeProject) fit(containers []docker.ComposeContainer) error {
 			return err
 		}
 		if why != "" {
-			p.left = append(p.left, service+": "+why)
+			p.left = append(p.left, leftService{service, why, object.Ref()})
 			p.dropped[object.Ref()] = why
 		}
 	}
 	for _, name := range sortedKeys(called) {
-		p.left = append(p.left, called[name]+": the files have no such service, or it can't be carried")
+		p.left = append(p.left, leftService{called[name], notInFiles, api.Ref{}})
 	}
-	if !slices.ContainsFunc(p.services, func(s composeService) bool { return !s.once }) {
+	back := (p.ask.undo || p.ask.finish) && slices.ContainsFunc(containers,
+		func(c docker.ComposeContainer) bool { return c.Marked() })
+	if !back && !slices.ContainsFunc(p.services, func(s composeService) bool { return !s.once }) {
 		p.services = nil // what runs once follows the others
 	}
 	return p.collect()
 }
+
+const notInFiles = "the files have no such service, or it can't be carried"
 
 // choose takes a service over, or says why not.
 func (p *composeProject) choose(
@@ -127,7 +132,18 @@ func (p *composeProject) fitJob(
 	return err
 }
 
-// refuse notes why the project can't be taken over as it is. It can still be given back.
+// unfit returns an error for a project that can't be taken over as it is. It can still be given back.
+func (p *composeProject) unfit() error {
+	for _, w := range p.waits { // its pod would wait for it, and the old container be stopped
+		if why := p.dropped[w.object]; why != "" {
+			p.refuse("%s waits for %s, which is not taken over: %s; nothing was done\n"+
+				"  start it, or wait for its end if it runs once, and repeat the command", w.service, w.object.Name, why)
+		}
+	}
+	return p.refused
+}
+
+// refuse notes why the project can't be taken over.
 func (p *composeProject) refuse(format string, args ...any) {
 	if p.refused == nil {
 		p.refused = fmt.Errorf(format, args...)
@@ -214,11 +230,9 @@ func (p *composeProject) collect() error {
 			if other := services[needed]; other != nil {
 				needs = append(needs, other.name)
 			}
-			for ref := range p.dropped { // its pod would wait for it, and the old container be stopped
+			for ref := range p.dropped {
 				if needed == string(ref.Kind)+"/"+ref.Name {
-					p.refuse("%s waits for %s, which is not taken over: %s; nothing was done\n"+
-						"  start it, or wait for its end if it runs once, and repeat the command", p.services[i].name,
-						ref.Name, p.dropped[ref])
+					p.waits = append(p.waits, unmetNeed{p.services[i].name, ref})
 				}
 			}
 		}

@@ -84,7 +84,7 @@ func TestFitGoesByWhatRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, err := fitted(t, tc.containers...)
 			if err == nil {
-				err = p.refused
+				err = p.unfit()
 			}
 			if tc.want == "" {
 				if err == nil || !strings.Contains(err.Error(),
@@ -106,9 +106,9 @@ func TestFitRefusesWaiting(t *testing.T) {
 	for _, running := range []bool{true, false} {
 		p, err := fitted(t, container("db", "shop-db-1", true, "shop_data"),
 			container("migrate", "shop-migrate-1", running, "shop_data"), web)
-		if err != nil || (p.refused != nil) != running ||
-			running && !strings.Contains(p.refused.Error(), "web waits for migrate") {
-			t.Errorf("running %v: %v, %v", running, err, p.refused)
+		if refused := p.unfit(); err != nil || (refused != nil) != running ||
+			running && !strings.Contains(refused.Error(), "web waits for migrate") {
+			t.Errorf("running %v: %v, %v", running, err, refused)
 		}
 	}
 }

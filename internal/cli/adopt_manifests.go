@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -44,7 +45,7 @@ func (t *takingOver) prepare(ctx context.Context, services []takeover.Service) e
 			if checked[i].Spec, err = withoutReplicas(object.Spec); err != nil {
 				return err
 			}
-		case !slices.Contains(taken, object.Ref()):
+		case !slices.Contains(taken, object.Ref()) && !slices.Contains(t.project.kept, object.Ref()):
 			rest = append(rest, object)
 		}
 	}
@@ -57,9 +58,11 @@ func (t *takingOver) prepare(ctx context.Context, services []takeover.Service) e
 		t.app.sendTrees(ctx, t.client, trees)); err != nil {
 		return err
 	}
-	if _, err := t.client.Apply(ctx, api.ApplyRequest{Objects: checked, Set: t.set, DryRun: true}); err != nil {
+	result, err := t.client.Apply(ctx, api.ApplyRequest{Objects: checked, Set: t.set, DryRun: true})
+	if err != nil {
 		return located(err, t.loaded)
 	}
+	t.app.noteLeft(result, from, nil) // of a file that was moved away, or that --force replaces and that can't be read
 	if len(rest) == 0 {
 		return nil
 	}
@@ -121,6 +124,14 @@ func signed(text []byte) []byte {
 	return append(fmt.Appendf(nil, "%s%x.\n", adoptedLine, sum[:8]), text...)
 }
 
+// unsigned returns manifests without the line that an adoption puts before them.
+func unsigned(text []byte) []byte {
+	if line, body, _ := bytes.Cut(text, []byte("\n")); bytes.HasPrefix(line, []byte(adoptedLine)) {
+		return body
+	}
+	return text
+}
+
 // signature returns the checksum in a manifest that an adoption wrote, and whether the text still matches it.
 func signature(text []byte) (sum string, untouched, adopted bool) {
 	line, body, _ := strings.Cut(string(text), "\n")
@@ -131,7 +142,8 @@ func signature(text []byte) (sum string, untouched, adopted bool) {
 
 // write writes the manifests. What the file has is kept if an adoption wrote it and the same would be written again:
 // then changes in it are a person's. What `tend init` or an adoption wrote, and nobody has changed, is replaced.
-// Anything else is replaced only with --force. The note says what a person should know.
+// Anything else is replaced only with --force. What is added to a file replaces nothing in it. The note says what a
+// person should know.
 func (p *composeProject) write() (note string, err error) {
 	have, err := os.ReadFile(p.file)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -141,12 +153,12 @@ func (p *composeProject) write() (note string, err error) {
 	sum, untouched, adopted := signature(have)
 	wanted, _, _ := signature(p.text)
 	switch {
-	case !there, p.ask.force, string(have) == string(p.plain), untouched:
+	case !there, p.ask.force, string(have) == string(p.plain), untouched, adopted && p.adds:
 	case adopted && sum == wanted:
 		return p.file + " was changed since it was written: it is applied as it is", nil
 	case adopted:
 		return "", fmt.Errorf("%s was changed since an adoption wrote it, and the project too; nothing was done\n"+
-			"  move it away, or overwrite it with --force", p.file)
+			"  overwrite it with --force; what Tend runs and Compose doesn't stays in it", p.file)
 	default:
 		return "", fmt.Errorf("%s holds something else; nothing was done\n  move it away, or overwrite it with --force",
 			p.file)

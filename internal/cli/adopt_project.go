@@ -33,8 +33,27 @@ type composeProject struct {
 	// dropped says why objects of the files are not taken over; refused, why nothing can be as it is now.
 	dropped map[api.Ref]string
 	refused error
-	// left says why what is in the files, or runs, is not taken over.
-	left []string
+	// waits lists what services wait for and is not taken over, and left why what is in the files, or runs, is not.
+	waits []unmetNeed
+	left  []leftService
+	// kept lists what Tend runs already and this run of the command doesn't take over: the file declares it still.
+	kept []api.Ref
+	// adds is set if the text has all of the file that was there.
+	adds bool
+	// containers are those of the project, by service.
+	containers map[string][]docker.ComposeContainer
+}
+
+// leftService is a service that is not taken over, with its object; without one if the files have no such service.
+type leftService struct {
+	name, why string
+	object    api.Ref
+}
+
+// unmetNeed is an object that is not taken over, and the service that waits for it.
+type unmetNeed struct {
+	service string
+	object  api.Ref
 }
 
 // composeService is a service and its objects: the workload, and the ingresses of its ports.
@@ -48,6 +67,8 @@ type composeService struct {
 	again bool
 	// volumes are the named ones of its manifest that it may write to.
 	volumes []string
+	// unlisted is set for one that was taken over and that the files no longer have.
+	unlisted bool
 }
 
 // readProject reads the files, and what the engine runs of them.

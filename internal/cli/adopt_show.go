@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/takeover"
 	"tend.dev/tend/internal/input/compose"
 )
@@ -36,7 +37,10 @@ func (a *app) showProject(p *composeProject, services []takeover.Service) {
 		}
 	}
 	for _, left := range p.left {
-		fmt.Fprintf(a.err, "  not taken over: %s\n", left)
+		fmt.Fprintf(a.err, "  not taken over: %s: %s\n", left.name, left.why)
+	}
+	if len(p.kept) > 0 {
+		fmt.Fprintf(a.err, "  in Tend already, and stays declared: %s\n", words(p.kept))
 	}
 	fmt.Fprintf(a.err,
 		"The manifests are written into %s. A service is down from its stop until its pod is ready. The steps:\n", p.file)
@@ -109,6 +113,10 @@ func (a *app) sayReached(p *composeProject, goal takeover.Goal) {
 	case takeover.Undo:
 		fmt.Fprintf(a.out, "%s runs in Compose again; %s stays\n", p.name, p.file)
 		for _, s := range p.services {
+			if s.unlisted && slices.Contains(p.left, leftService{s.name, notInFiles, api.Ref{}}) {
+				fmt.Fprintf(a.err, "  %s runs again too; to remove what the files no longer have: docker compose up -d --remove-orphans\n",
+					s.name)
+			}
 			if s.once {
 				fmt.Fprintf(a.err, "  %s stays declared, unless it went with the others: tend delete job %s/%s\n", s.objects[0],
 					s.objects[0].Scope, s.objects[0].Name)

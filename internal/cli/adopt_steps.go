@@ -11,6 +11,7 @@ import (
 	"tend.dev/tend/client"
 	"tend.dev/tend/internal/core/takeover"
 	"tend.dev/tend/internal/input/manifest"
+	"tend.dev/tend/internal/node/runtime/docker"
 )
 
 // maxTakeoverSteps bounds a takeover: a container that another program starts again and again would make it endless.
@@ -32,8 +33,13 @@ func (t *takingOver) observe(ctx context.Context) ([]takeover.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	grouped := byService(containers)
-	var out []takeover.Service
+	return t.observed(ctx, byService(containers))
+}
+
+// observed returns the services with their containers, as the store has them now.
+func (t *takingOver) observed(
+	ctx context.Context, grouped map[string][]docker.ComposeContainer,
+) (out []takeover.Service, err error) {
 	for _, s := range t.project.services {
 		one := takeover.Service{Name: s.name, Needs: s.needs, Once: s.once, Containers: plainContainers(grouped[s.name]),
 			Object: s.objects[0].Name, Writes: slices.Clone(s.volumes)}
@@ -49,6 +55,11 @@ func (t *takingOver) observe(ctx context.Context) ([]takeover.Service, error) {
 			return nil, err
 		}
 		out = append(out, one)
+	}
+	for _, ref := range t.project.kept { // it has no container, and so no step; its pods are the project's
+		if ref.Kind.HasContainers() && ref.Scope == t.project.read.Scope {
+			out = append(out, takeover.Service{Name: ref.Name, State: takeover.Stored, Object: ref.Name})
+		}
 	}
 	return out, nil
 }

@@ -20,11 +20,15 @@ import (
 // Apply applies what the last poll fetched for a sync, or nothing of it: not if the sync is gone, or was declared
 // otherwise.
 func (s *Syncer) Apply(ctx context.Context, through records.Committer, object api.Object) source.Applied {
-	f, err := s.of(object.Metadata.UID)
+	f, err := s.enter(object.Metadata.UID)
 	if err != nil {
 		return source.Applied{Fault: refused(nil, f, err)}
 	}
-	defer f.mu.Unlock()
+	defer s.leave(f)
+	if err := f.tip.take(ctx); err != nil {
+		return source.Applied{Fault: refused(nil, f, err)}
+	}
+	defer f.tip.give()
 	applied := source.Applied{Revision: f.revision, At: s.Now()}
 	spec, err := api.DecodeSpec[api.SyncSpec](object)
 	if err == nil && (f.revision == "" || f.spec != string(object.Spec)) {

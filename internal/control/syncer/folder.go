@@ -40,7 +40,7 @@ func (s *Syncer) pollFolder(ctx context.Context, f *fetched, spec api.SyncSpec) 
 	if f.revision == revision {
 		return nil
 	}
-	return f.replace(revision, true, func(folder string) error {
+	return f.replace(ctx, revision, true, func(folder string) error {
 		for _, file := range files {
 			if err := write(folder, file); err != nil {
 				return err

@@ -67,7 +67,7 @@ func (s *Syncer) pollGit(ctx context.Context, f *fetched, spec api.SyncSpec) err
 		return err
 	}
 	if commit != f.revision {
-		if err := f.replace(commit, false, func(folder string) error {
+		if err := f.replace(ctx, commit, false, func(folder string) error {
 			return r.unpack(ctx, commit,
 				folder)
 		}); err != nil {

@@ -114,7 +114,7 @@ func (s *Syncer) pollHTTP(ctx context.Context, f *fetched, spec api.SyncSpec) er
 	if now.Digest == f.revision {
 		return nil
 	}
-	return f.replace(now.Digest, false, func(folder string) error { return s.unpack(ctx, f, now.Name, folder) })
+	return f.replace(ctx, now.Digest, false, func(folder string) error { return s.unpack(ctx, f, now.Name, folder) })
 }
 
 // lastAnswer returns the last good answer of a URL; a zero one if its body is not here.

@@ -10,14 +10,12 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/api/pattern"
 	"tend.dev/tend/internal/control/verbs"
 	"tend.dev/tend/internal/core/redact"
 	"tend.dev/tend/internal/core/source"
@@ -71,23 +69,9 @@ type Syncer struct {
 	outside http.RoundTripper
 	mu      sync.Mutex
 	known   map[string]*fetched // by the uid of the sync
+	// used has the folders of what was fetched in this process, by name.
+	used map[string]bool
 }
-
-// fetched holds what is known of a source in this process. mu is held while the source is polled or applied.
-type fetched struct {
-	mu     sync.Mutex
-	folder string
-	// spec is the spec that it was fetched for; with another one it is fetched again.
-	spec     string
-	revision string
-	files    []source.File
-	// id is the target of a repository's ref when revision was fetched and verified: a commit, or a tag of it.
-	id string
-	// tidied is the size of a repository's copy when it held nothing but what a revision needs; 0 if that is not known.
-	tidied int64
-}
-
-func (f *fetched) tree() string { return filepath.Join(f.folder, "tree") }
 
 // New returns a Syncer. It creates its folder when it first fetches.
 func New(o Options) *Syncer {
@@ -111,55 +95,10 @@ func New(o Options) *Syncer {
 		o.Now = time.Now
 	}
 	outside := confine.Transport(http.DefaultTransport.(*http.Transport))
-	return &Syncer{Options: o, outside: outside, known: map[string]*fetched{}}
+	return &Syncer{Options: o, outside: outside, known: map[string]*fetched{}, used: map[string]bool{}}
 }
 
-var uidForm = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9-]{0,63}$`)
-
-// of returns what is known of a sync's source, locked. Its folder is made by a poll.
-func (s *Syncer) of(uid string) (*fetched, error) {
-	if !uidForm().MatchString(uid) {
-		return nil, fmt.Errorf("%q is not a uid", uid)
-	}
-	s.mu.Lock()
-	f := s.known[uid]
-	if f == nil {
-		f = &fetched{folder: filepath.Join(s.Folder, uid)}
-		s.known[uid] = f
-	}
-	s.mu.Unlock()
-	f.mu.Lock()
-	return f, nil
-}
-
-// Keep removes what was fetched for any other sync.
-func (s *Syncer) Keep(uids []string) {
-	entries, _ := os.ReadDir(s.Folder) // there is none before the first fetch
-	for _, entry := range entries {
-		if !slices.Contains(uids, entry.Name()) {
-			s.Drop(entry.Name())
-		}
-	}
-}
-
-// Drop removes what was fetched for a sync.
-func (s *Syncer) Drop(uid string) {
-	f, err := s.of(uid)
-	if err != nil {
-		return
-	}
-	defer f.mu.Unlock()
-	f.forget("")
-	_ = os.RemoveAll(f.folder) // what is left is removed at the next start
-	s.mu.Lock()
-	delete(s.known, uid)
-	s.mu.Unlock()
-}
-
-// forget has the next poll fetch for a spec from the beginning.
-func (f *fetched) forget(spec string) {
-	f.spec, f.revision, f.files, f.id = spec, "", nil, ""
-}
+const nextSource = "see that the source is there and that the server may read it; Tend polls it again"
 
 // Poll fetches the source of a sync, if it has changed, and returns its revision and its files.
 func (s *Syncer) Poll(ctx context.Context, object api.Object) (string, []source.File, error) {
@@ -167,16 +106,13 @@ func (s *Syncer) Poll(ctx context.Context, object api.Object) (string, []source.
 	if err != nil {
 		return "", nil, source.NewFault(api.ReasonInvalidSpec, "apply the sync again", "%s", err)
 	}
-	f, err := s.of(object.Metadata.UID)
+	f, err := s.begin(ctx, object, spec)
 	if err != nil {
 		return "", nil, err
 	}
-	defer f.mu.Unlock()
+	defer s.end(f)
 	if err := os.MkdirAll(f.folder, 0o700); err != nil {
 		return "", nil, err
-	}
-	if f.spec != string(object.Spec) {
-		f.forget(string(object.Spec))
 	}
 	if err := s.fetch(ctx, f, spec); err != nil {
 		return "", nil, err
@@ -199,11 +135,10 @@ func (s *Syncer) fetch(ctx context.Context, f *fetched, spec api.SyncSpec) (err 
 	}
 	var fault *source.Error
 	if err != nil && !errors.As(err, &fault) {
-		next := "see that the source is there and that the server may read it; Tend polls it again"
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		fault = source.NewFault(api.ReasonFetchFailed, next, "%s: %s", strings.TrimPrefix(spec.Source(), "http "),
+		fault = source.NewFault(api.ReasonFetchFailed, nextSource, "%s: %s", strings.TrimPrefix(spec.Source(), "http "),
 			strings.ReplaceAll(err.Error(), f.folder+"/", ""))
 	}
 	if fault == nil {
@@ -246,25 +181,4 @@ func (s *Syncer) spec(object api.Object) (api.SyncSpec, error) {
 		}
 	}
 	return spec, nil
-}
-
-// replace makes the tree of a revision by fill, which writes into an empty folder. If it fails, the tree before stays.
-func (f *fetched) replace(revision string, stamped bool, fill func(folder string) error) error {
-	fresh := filepath.Join(f.folder, "tree.new")
-	if err := errors.Join(os.RemoveAll(fresh), os.Mkdir(fresh, 0o700)); err != nil {
-		return err
-	}
-	if err := fill(fresh); err != nil {
-		return errors.Join(err, os.RemoveAll(fresh))
-	}
-	files, err := list(fresh, stamped)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(os.RemoveAll(f.tree()), os.Rename(fresh, f.tree())); err != nil {
-		f.revision = ""
-		return err
-	}
-	f.revision, f.files = revision, files
-	return nil
 }

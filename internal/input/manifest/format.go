@@ -17,22 +17,30 @@ var inserted = pattern.Lazy(`\$\{[^{}"\n]*\}`)
 
 // Format formats a manifest in HCL as is usual: indentation, and aligned = signs. It changes only space between tokens.
 func Format(text []byte) []byte {
+	masked, unmask := mask(text)
+	return unmask(hclwrite.Format(masked))
+}
+
+// mask replaces what HCL would parse as an expression by names as wide, for columns. unmask puts it back.
+func mask(text []byte) (masked []byte, unmask func([]byte) []byte) {
 	prefix := "tendfmt"
 	for strings.Contains(string(text), prefix) {
 		prefix += "x"
 	}
 	var found, names []string
-	masked := inserted().ReplaceAllStringFunc(string(text), func(written string) string {
+	masked = []byte(inserted().ReplaceAllStringFunc(string(text), func(written string) string {
 		name := fmt.Sprintf("%s%d_", prefix, len(found))
-		name += strings.Repeat("_", max(len(written)-len(name), 0)) // as wide, for columns
+		name += strings.Repeat("_", max(len(written)-len(name), 0))
 		found, names = append(found, written), append(names, name)
 		return name
-	})
-	laid := string(hclwrite.Format([]byte(masked)))
-	for i, name := range names {
-		laid = strings.Replace(laid, name, found[i], 1)
+	}))
+	return masked, func(laid []byte) []byte {
+		out := string(laid)
+		for i, name := range names {
+			out = strings.Replace(out, name, found[i], 1)
+		}
+		return []byte(out)
 	}
-	return []byte(laid)
 }
 
 // Layout is a file in HCL, unchanged and as Format formats it.

@@ -34,7 +34,8 @@ type Sources interface {
 	// Apply applies what Poll fetched, or nothing of it. It commits through the term of this server, and only while the
 	// sync is as it is in object.
 	Apply(ctx context.Context, through records.Committer, object api.Object) source.Applied
-	// Keep removes what was fetched for any other sync, Drop what was fetched for one.
+	// Keep removes what was fetched for any other sync, Drop what was fetched for one. Neither waits for a poll: one may
+	// hang, and what it holds is removed when it ends.
 	Keep(uids []string)
 	Drop(uid string)
 }

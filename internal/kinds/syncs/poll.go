@@ -27,7 +27,7 @@ func (c *syncs) call(ctx context.Context, object records.Read[api.Object], call 
 		c.Sources.Keep(uids)
 	})
 	var last polling
-	defer c.drop(*object.Value, &last)
+	defer c.drop(*object.Value)
 	_ = c.watcher(*object.Value, call, &last).Run(ctx)
 	return nil
 }
@@ -42,11 +42,10 @@ func (c *syncs) apply(ctx context.Context, object api.Object) (a source.Applied)
 	return a
 }
 
-// drop removes what was fetched for a sync that was removed, also if it was declared again since. What a poll that
-// hangs holds is removed when the next server begins.
-func (c *syncs) drop(object api.Object, last *polling) {
+// drop removes what was fetched for a sync that was removed, also if it was declared again since.
+func (c *syncs) drop(object api.Object) {
 	is := c.deps.Snapshot().Object(object.Ref())
-	if (!is.Exists() || is.Value.Metadata.UID != object.Metadata.UID) && !last.hangs() {
+	if !is.Exists() || is.Value.Metadata.UID != object.Metadata.UID {
 		c.Sources.Drop(object.Metadata.UID)
 	}
 }

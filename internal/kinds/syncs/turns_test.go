@@ -86,7 +86,9 @@ func TestPollsThatCantBeEnded(t *testing.T) {
 		}
 		h.write(records.NewTxn("test").Delete(records.ObjectKey(refTo("stuck01"))))
 		after(time.Second)
-		h.take()
+		if got := h.take(); !strings.Contains(got, "drop uid-stuck01") {
+			t.Errorf("one that was removed leaves what was fetched: %s", got)
+		}
 		close(answer)
 		after(time.Hour)
 		if got := h.status("stuck00"); got != "Applied r1" {
