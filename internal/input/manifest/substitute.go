@@ -242,5 +242,5 @@ func bareLiteral(value string) (string, bool) {
 	if diags.HasErrors() || !literal(expr) {
 		return "", false
 	}
-	return writeLiteral(expr)
+	return writeLiteral(expr, []byte(value))
 }
