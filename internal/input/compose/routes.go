@@ -103,7 +103,9 @@ func (r *siteRoutes) add(host string, next site, location *api.IngressLocation) 
 	if location == nil {
 		location = &api.IngressLocation{Path: "/"}
 	}
-	same := func(l api.IngressLocation) bool { return l.Path == location.Path }
+	same := func(l api.IngressLocation) bool {
+		return l.Path == location.Path || l.Below() == location.Below() && l.Strip == location.Strip
+	}
 	if i := slices.IndexFunc(s.paths, same); i >= 0 {
 		s.paths[i].Strip = s.paths[i].Strip || location.Strip
 		return
