@@ -103,9 +103,7 @@ func (r *siteRoutes) add(host string, next site, location *api.IngressLocation) 
 	if location == nil {
 		location = &api.IngressLocation{Path: "/"}
 	}
-	same := func(l api.IngressLocation) bool {
-		return l.Path == location.Path || l.Below() == location.Below() && l.Strip == location.Strip
-	}
+	same := func(l api.IngressLocation) bool { return l.Path == location.Path }
 	if i := slices.IndexFunc(s.paths, same); i >= 0 {
 		s.paths[i].Strip = s.paths[i].Strip || location.Strip
 		return
