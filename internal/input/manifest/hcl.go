@@ -36,7 +36,7 @@ func parseHCL(src *source, find lookup, f *faults) *node {
 // hclReader turns HCL's tree into nodes.
 type hclReader struct {
 	src *source
-	// text is what was parsed: the text of src with its variables replaced.
+	// text is the text of src with its variables replaced, as the parser read it.
 	text   []byte
 	faults *faults
 }

@@ -42,8 +42,8 @@ func inRange(value cty.Value) bool {
 	return !number.IsInf() && (number.Sign() == 0 || -most < exponent && exponent < most)
 }
 
-// writtenNumber returns the text of a number, with the minus before it, as it is in source. HCL's own value has lost it:
-// as text, 1.10 is not 1.1 and 0022 is not 22.
+// writtenNumber returns the text of a number, with the minus before it, as it is in source. HCL's own value has lost
+// it: as text, 1.10 is not 1.1 and 0022 is not 22.
 func writtenNumber(expr hclsyntax.Expression, source []byte) (text string, ok bool) {
 	minus := ""
 	if negated, found := expr.(*hclsyntax.UnaryOpExpr); found && negated.Op == hclsyntax.OpNegate {
