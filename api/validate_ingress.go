@@ -41,18 +41,28 @@ func (c *checker) ingress(s IngressSpec) {
 	for i, scope := range s.SharedWith {
 		c.name(index("shared_with", i), scope)
 	}
-	var paths []string
-	for i, location := range s.Locations {
-		field := index("locations", i) + ".path"
-		c.addError(field, checkLocation(location.Path))
-		if first := slices.Index(paths, location.Path); first >= 0 {
-			c.add(field, "%q is at locations[%d] already", location.Path, first)
-		}
-		paths = append(paths, location.Path)
-	}
+	c.locations(s.Locations)
 	if s.LB != nil {
 		c.oneOf("lb.policy", s.LB.Policy, lbPolicies...)
 		c.duration("lb.interval", s.LB.Interval, 100*time.Millisecond, time.Hour)
+	}
+}
+
+// locations checks paths. Two that differ in slashes at their end alone are one route, which could not both strip its
+// path and keep it.
+func (c *checker) locations(locations []IngressLocation) {
+	for i, location := range locations {
+		field := index("locations", i) + ".path"
+		c.addError(field, checkLocation(location.Path))
+		same := func(l IngressLocation) bool { return l.Below() == location.Below() }
+		switch first := slices.IndexFunc(locations[:i], same); {
+		case first < 0:
+		case locations[first].Path == location.Path:
+			c.add(field, "%q is at locations[%d] already", location.Path, first)
+		default:
+			c.add(field, "%q is at locations[%d] already, as %q: a slash at the end makes no other route", location.Path, first,
+				locations[first].Path)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"tend.dev/tend/api/pattern"
 )
@@ -127,6 +128,8 @@ func CheckEnv(name, value string) error {
 		return fmt.Errorf("%q begins or ends with a space", name)
 	case strings.ContainsRune(value, 0):
 		return errors.New("the value contains a NUL")
+	case !utf8.ValidString(name) || !utf8.ValidString(value): // JSON would change the bytes
+		return errors.New("name or value is not UTF-8 text: mount a file for binary data (an asset)")
 	case len(name)+len(value)+len("=\x00") > maxEnvBytes:
 		return fmt.Errorf("name and value take %d bytes, and Linux starts no program with a variable of more than %d: mount a file instead (an asset)",
 			len(name)+len(value)+len("=\x00"), maxEnvBytes)

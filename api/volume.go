@@ -36,11 +36,14 @@ func (v Volume) Data() bool {
 var machineFolders = []string{"/dev", "/proc", "/sys", "/run", "/var/run", "/tmp", "/etc"}
 
 var (
-	volumeName  = pattern.Lazy(`^[a-zA-Z0-9][a-zA-Z0-9_.-]*$`)
-	volumeModes = []string{
-		"ro", "rw", "z", "Z", "nocopy", "consistent", "cached", "delegated",
-		"shared", "rshared", "slave", "rslave", "private", "rprivate",
+	volumeName = pattern.Lazy(`^[a-zA-Z0-9][a-zA-Z0-9_.-]*$`)
+	// volumeModes are the modes in their groups. The engine takes one of each group.
+	volumeModes = [][]string{
+		{"ro", "rw"}, {"z", "Z"}, copyModes, {"consistent", "cached", "delegated"}, propagationModes,
 	}
+	// The engine copies into volumes with a name alone, and propagates mounts below paths of the host alone.
+	copyModes        = []string{"nocopy"}
+	propagationModes = []string{"shared", "rshared", "slave", "rslave", "private", "rprivate"}
 )
 
 // ParseVolume reads source:target[:mode].
@@ -58,13 +61,33 @@ func ParseVolume(entry string) (Volume, error) {
 	}
 	if len(parts) == 3 {
 		v.Mode = parts[2]
-		for mode := range strings.SplitSeq(v.Mode, ",") {
-			if !slices.Contains(volumeModes, mode) {
-				return Volume{}, fmt.Errorf("mode %q is not one of %s", mode, strings.Join(volumeModes, ", "))
-			}
+		if err := v.checkModes(); err != nil {
+			return Volume{}, err
 		}
 	}
 	return v, nil
+}
+
+// checkModes refuses the modes that the engine refuses when it makes the container.
+func (v Volume) checkModes() error {
+	given := make([]string, len(volumeModes))
+	for mode := range strings.SplitSeq(v.Mode, ",") {
+		group := slices.IndexFunc(volumeModes, func(of []string) bool { return slices.Contains(of, mode) })
+		switch {
+		case group < 0:
+			return fmt.Errorf("mode %q is not one of %s", mode, strings.Join(slices.Concat(volumeModes...), ", "))
+		case given[group] == mode:
+			return fmt.Errorf("mode %q is given twice", mode)
+		case given[group] != "":
+			return fmt.Errorf("modes %q and %q exclude each other", given[group], mode)
+		case v.Named() && slices.Contains(propagationModes, mode):
+			return fmt.Errorf("mode %q is of paths of the host, not of volume %q", mode, v.Source)
+		case !v.Named() && slices.Contains(copyModes, mode):
+			return fmt.Errorf("mode %q is of volumes with a name, not of path %q", mode, v.Source)
+		}
+		given[group] = mode
+	}
+	return nil
 }
 
 func checkVolumeSource(source string) error {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -137,6 +138,9 @@ func (a *app) readSmall(name string) (string, error) {
 	text, err := io.ReadAll(io.LimitReader(from, maxSecretFile+1))
 	if err == nil && len(text) > maxSecretFile {
 		err = fmt.Errorf("%s is larger than %d bytes", name, maxSecretFile)
+	}
+	if err == nil && !utf8.Valid(text) { // JSON would change the bytes
+		err = fmt.Errorf("%s is not UTF-8 text", nameOf(name))
 	}
 	return string(text), err
 }

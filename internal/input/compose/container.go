@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"tend.dev/tend/api"
 )
@@ -19,9 +20,7 @@ func (c *converter) container(u *unit) api.Container {
 	r.carry(at+".user", at+".working_dir", at+".stop_signal", at+".read_only")
 	c.program(u, &out)
 	out.Env = c.environment(u)
-	if len(u.Labels) > 0 {
-		out.Labels = map[string]string(u.Labels)
-	}
+	out.Labels = c.labels(u)
 	r.carryAll(at + ".labels")
 	r.carryAll(at + ".label_file")
 	r.noteIfWritten(at+".label_file", "its labels were written into labels")
@@ -86,7 +85,7 @@ func (c *converter) environment(u *unit) map[string]string {
 			r.lost(join(at, name), Changes, "it takes its value from the environment, which has no %s", name)
 			c.steps.variables = append(c.steps.variables, name)
 		case api.CheckEnv(name, *value) != nil:
-			r.lost(join(at, name), Changes, "%s", api.CheckEnv(name, *value))
+			r.lost(join(at, strings.ToValidUTF8(name, "?")), Changes, "%s", api.CheckEnv(name, *value))
 		default:
 			env[name] = literal(*value)
 		}
@@ -95,6 +94,22 @@ func (c *converter) environment(u *unit) map[string]string {
 		return nil
 	}
 	return env
+}
+
+// labels returns the labels, without those of a label_file that JSON would change.
+func (c *converter) labels(u *unit) map[string]string {
+	labels := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(u.Labels)) {
+		if !utf8.ValidString(name) || !utf8.ValidString(u.Labels[name]) {
+			c.report.lost(join(u.at+".labels", strings.ToValidUTF8(name, "?")), Changes, "it is not UTF-8 text")
+			continue
+		}
+		labels[name] = u.Labels[name]
+	}
+	if len(labels) == 0 {
+		return nil
+	}
+	return labels
 }
 
 // literal escapes a text so that it isn't read as a reference to another object.

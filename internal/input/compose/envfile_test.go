@@ -2,6 +2,8 @@ package compose
 
 import (
 	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -25,5 +27,25 @@ func TestRawVariables(t *testing.T) {
 		if (err != nil) != tc.fault || !tc.fault && !maps.Equal(got, tc.want) {
 			t.Errorf("%q: %s: %v, %v", text, tc.reason, got, err)
 		}
+	}
+}
+
+// TestNoBytesBecomeOthers: a value of a file that is not UTF-8 is left out and reported. A manifest would hold U+FFFD.
+func TestNoBytesBecomeOthers(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"compose.yaml": "services:\n  web:\n    image: app:1\n    env_file: a.env\n    label_file: a.labels\n",
+		"a.env":        "A=1\nB=caf\xe9\n", "a.labels": "c=1\nd=caf\xe9\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, text, report := imported(t, dir, Options{Files: []string{filepath.Join(dir, "compose.yaml")}, Dir: dir, From: dir})
+	if strings.Contains(text, "caf") || !strings.Contains(text, `A = "1"`) || !strings.Contains(text, `c = "1"`) {
+		t.Errorf("the manifest:\n%s", text)
+	}
+	if !strings.Contains(report, "name or value is not UTF-8 text") || !strings.Contains(report, "it is not UTF-8 text") {
+		t.Errorf("the report:\n%s", report)
 	}
 }

@@ -56,6 +56,9 @@ func (c *converter) mount(u *unit, at string, v types.ServiceVolumeConfig, out *
 		}
 		u.from("volumes", at)
 		out.Volumes = append(out.Volumes, name+":"+v.Target+modes(v))
+		if v.Bind != nil && v.Bind.Propagation != "" {
+			c.report.note(at+".bind.propagation", "it is of bind mounts; Compose passes over it too")
+		}
 	default:
 		c.report.lost(at, Breaks, "Tend mounts no %s", v.Type)
 	}
@@ -70,6 +73,9 @@ func (c *converter) bind(u *unit, at string, v types.ServiceVolumeConfig, out *a
 	}
 	u.from("volumes", at)
 	out.Volumes = append(out.Volumes, v.Source+":"+v.Target+modes(v))
+	if v.Volume != nil && v.Volume.NoCopy {
+		c.report.note(at+".volume.nocopy", "it is of volumes with a name; Compose passes over it too")
+	}
 	if v.Source != c.dir && !strings.HasPrefix(v.Source, c.dir+string(filepath.Separator)) {
 		return
 	}
@@ -92,7 +98,8 @@ func (c *converter) bind(u *unit, at string, v types.ServiceVolumeConfig, out *a
 	}
 }
 
-// modes returns the options after a volume's target, such as ro.
+// modes returns the options after a volume's target, such as ro. Compose passes over propagation for a volume with a
+// name and nocopy for a path, which the engine refuses.
 func modes(v types.ServiceVolumeConfig) string {
 	var words []string
 	if v.ReadOnly {
@@ -101,10 +108,10 @@ func modes(v types.ServiceVolumeConfig) string {
 	if v.Bind != nil && v.Bind.SELinux != "" {
 		words = append(words, v.Bind.SELinux)
 	}
-	if v.Bind != nil && v.Bind.Propagation != "" {
+	if v.Bind != nil && v.Bind.Propagation != "" && v.Type == types.VolumeTypeBind {
 		words = append(words, v.Bind.Propagation)
 	}
-	if v.Volume != nil && v.Volume.NoCopy {
+	if v.Volume != nil && v.Volume.NoCopy && v.Type == types.VolumeTypeVolume {
 		words = append(words, "nocopy")
 	}
 	switch v.Consistency {

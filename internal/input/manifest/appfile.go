@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pattern"
@@ -89,8 +90,11 @@ func replaceIn(n *node, src *source, find lookup, f *faults) {
 		n.text = variableIn().ReplaceAllStringFunc(n.text, func(found string) string {
 			v, _ := bracedIn([]byte(found), closingIn([]byte(found)))
 			value, _, ok := v.expand(find)
-			if !ok {
+			switch {
+			case !ok:
 				addMissing(f, src, n.at, v.name)
+			case !utf8.ValidString(value):
+				addNoText(f, src, n.at, v.name)
 			}
 			return value
 		})

@@ -38,9 +38,9 @@ func parsePairs(text string, noPair error, check func(name, value string) error)
 		}
 		value = strings.TrimLeft(value, " \t")
 		if value != "" && (value[0] == '"' || value[0] == '\'') {
-			var closed bool
-			if value, i, closed = quotedValue(value, lines, i); !closed {
-				return nil, fmt.Errorf("%d: the value's quote is not closed", number)
+			var err error
+			if value, i, err = quotedValue(value, lines, i); err != nil {
+				return nil, err
 			}
 		} else {
 			value = bareValue(value)
@@ -60,36 +60,33 @@ func bareValue(value string) string {
 	return strings.TrimSpace(value)
 }
 
-// quotedValue returns the value between the quote that first begins with and the closing one, which may be on a later
-// line; last is the index of that line. A quote closes the value only if nothing but spaces and a comment follows on
-// its line.
-func quotedValue(first string, lines []string, at int) (value string, last int, closed bool) {
+// quotedValue returns the value between the quote that first begins with and the next one, which may be on a later
+// line; last is the index of that line. Only spaces and a comment may follow the closing quote on its line: a value that
+// ended at a later quote would swallow the variables between them.
+func quotedValue(first string, lines []string, at int) (value string, last int, err error) {
 	var out strings.Builder
-	rest := first[1:]
-	for {
-		if end := closing(rest, first[0]); end >= 0 {
-			out.WriteString(rest[:end])
-			return out.String(), at, true
+	quote, rest := first[:1], first[1:]
+	for last = at; ; rest = lines[last] {
+		text, tail, closed := strings.Cut(rest, quote)
+		out.WriteString(text)
+		if closed && !endsLine(tail) {
+			return "", last, fmt.Errorf("%d: text follows the closing %s: write a value that holds one between %s, and each variable on a line of its own",
+				last+1, quote, otherQuote[quote])
 		}
-		if at++; at >= len(lines) {
-			return "", at, false
+		if closed {
+			return out.String(), last, nil
 		}
-		out.WriteString(rest + "\n")
-		rest = lines[at]
+		if last++; last >= len(lines) {
+			return "", last, fmt.Errorf("%d: the value's quote is not closed", at+1)
+		}
+		out.WriteString("\n")
 	}
 }
 
-// closing returns the offset of the closing quote in a line, or -1.
-func closing(line string, quote byte) int {
-	for i := range len(line) {
-		if line[i] != quote {
-			continue
-		}
-		tail := line[i+1:]
-		rest := strings.TrimLeft(tail, " \t")
-		if rest == "" || rest[0] == '#' && len(rest) < len(tail) {
-			return i
-		}
-	}
-	return -1
+var otherQuote = map[string]string{`"`: "'", "'": `"`}
+
+// endsLine reports whether what follows a closing quote is nothing but spaces and a comment.
+func endsLine(tail string) bool {
+	rest := strings.TrimLeft(tail, " \t")
+	return rest == "" || rest[0] == '#' && len(rest) < len(tail)
 }

@@ -15,10 +15,10 @@ import (
 
 func TestParseDotenv(t *testing.T) {
 	const pem = "-----BEGIN KEY-----\n  abc=\n-----END KEY-----\n"
-	text := "\uFEFF# a comment\r\nA=1\r\n\nexport B = two words \nC=\"quoted \"\nD='it''s'\nE=\nKEY=\"" + pem +
+	text := "\uFEFF# a comment\r\nA=1\r\n\nexport B = two words \nC=\"quoted \"\nD='it\"s'\nE=\nKEY=\"" + pem +
 		"\"\nF=x#y ${A} \\n\nJSON='{\"a\": 1}'\n"
 	got, err := ParseDotenv(text)
-	want := map[string]string{"A": "1", "B": "two words", "C": "quoted ", "D": "it''s", "E": "", "KEY": pem,
+	want := map[string]string{"A": "1", "B": "two words", "C": "quoted ", "D": `it"s`, "E": "", "KEY": pem,
 		"F": `x#y ${A} \n`, "JSON": `{"a": 1}`}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
@@ -29,6 +29,17 @@ func TestParseDotenv(t *testing.T) {
 		"B='hunter2":           "1: the value's quote is not closed",
 		"1A=hunter2":           `1: "1A" is not a key`,
 		"A=hunter2\x00":        "1: the value contains a NUL",
+		"A=1\nB=hunter2\xff":   "2: name or value is not UTF-8 text",
+		"B='\n\xe4hunter2'":    "1: name or value is not UTF-8 text",
+		"\xff=hunter2":         "1: name or value is not UTF-8 text",
+
+		"P=\"hunter2\":/bin\nS=\"x\"":   `1: text follows the closing "`,
+		"A=\"x\"; export B=\"hunter2\"": `1: text follows the closing "`,
+		"A=1\nB=\"x\" C=\"hunter2\"":    `2: text follows the closing "`,
+		"D='hunter2''s'":                "1: text follows the closing '",
+		"J=\"{\\\"hunter2\\\": 1}\"":    `1: text follows the closing "`,
+		"J='{\n \"a\": \"hunter2's\"}'": "2: text follows the closing '",
+		"A='hunter2'#x":                 "1: text follows the closing '",
 	} {
 		_, err := ParseDotenv(text)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
@@ -67,6 +78,23 @@ func TestDotenvAsCompose(t *testing.T) {
 			t.Errorf("%s: an env_file means %v, %v", name, file, err)
 		}
 	}
+}
+
+// TestDotenvMeansNothingElse: whatever both Tend and Compose read, they read alike, in quotes too.
+func TestDotenvMeansNothingElse(t *testing.T) {
+	piece := rapid.SampledFrom([]string{"A=", "B=", "\nC=", "\n", `"`, "'", "x", " ", "#", " # ", ";", "export "})
+	pieces := rapid.SliceOfN(piece, 0, 4)
+	rapid.Check(t, func(t *rapid.T) {
+		text := "A=\"" + strings.Join(pieces.Draw(t, "value"), "") + "\"" + strings.Join(pieces.Draw(t, "behind"), "")
+		want, refused := dotenv.Parse(strings.NewReader(text))
+		got, err := ParseDotenv(text)
+		if err != nil || refused != nil {
+			return
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("%q (-Compose +Tend)\n%s", text, diff)
+		}
+	})
 }
 
 // Any value without the quote survives being quoted.

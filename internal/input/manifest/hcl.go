@@ -25,7 +25,7 @@ func parseHCL(src *source, find lookup, f *faults) *node {
 		return nil
 	}
 	file, diags := hclsyntax.ParseConfig(text, src.name, hclStart)
-	r := &hclReader{src: src, faults: f}
+	r := &hclReader{src: src, text: text, faults: f}
 	if diags.HasErrors() {
 		r.diagnostics(diags)
 		return nil
@@ -35,7 +35,9 @@ func parseHCL(src *source, find lookup, f *faults) *node {
 
 // hclReader turns HCL's tree into nodes.
 type hclReader struct {
-	src    *source
+	src *source
+	// text is the text of src with its variables replaced, as the parser read it.
+	text   []byte
 	faults *faults
 }
 
@@ -165,7 +167,7 @@ func (r *hclReader) expr(expr hclsyntax.Expression) *node {
 		r.diagnostics(diags)
 		return nil
 	}
-	return r.scalar(value, r.span(expr.Range()))
+	return r.scalar(expr, value)
 }
 
 // call keeps a function call for the decoder, which knows where one is permitted.
@@ -200,10 +202,13 @@ func (r *hclReader) object(e *hclsyntax.ObjectConsExpr) *node {
 			r.diagnostics(diags)
 			continue
 		}
-		name := r.scalar(key, r.span(item.KeyExpr.Range()))
-		if name == nil || name.kind == nullNode || name.kind == listNode || name.kind == objectNode {
+		if key.IsNull() || !key.Type().IsPrimitiveType() {
 			r.fail(item.KeyExpr.Range(), "", "a key is text")
 			continue
+		}
+		name := r.scalar(keyExpr(item.KeyExpr), key)
+		if name == nil {
+			continue // reported
 		}
 		if given[name.text] {
 			r.fail(item.KeyExpr.Range(), "keep one of them", "%q is given twice", name.text)

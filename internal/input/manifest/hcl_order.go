@@ -28,9 +28,10 @@ func inOrder(body *hclsyntax.Body) []hclItem {
 	return items
 }
 
-// scalar turns an evaluated value into a node. It refuses values that only expressions can produce (a conditional of
-// lists), so that the stored value is the written one.
-func (r *hclReader) scalar(value cty.Value, at span) *node {
+// scalar turns an expression and its value into a node. It refuses values that only expressions can produce (a
+// conditional of lists), so that the stored value is the written one.
+func (r *hclReader) scalar(expr hclsyntax.Expression, value cty.Value) *node {
+	at := r.span(expr.Range())
 	if value.IsNull() {
 		return &node{kind: nullNode, at: at}
 	}
@@ -42,6 +43,13 @@ func (r *hclReader) scalar(value cty.Value, at span) *node {
 		r.faults.at(r.src, at, "", "the number is too large, or too close to 0")
 		return nil
 	}
+	if text, literal := writtenNumber(expr, r.text); literal {
+		return &node{kind: numberNode, text: text, at: at}
+	}
+	if number, short := shortenedIn(expr, r.text); number != nil {
+		return r.fail(number.Range(), "write "+short+", or the whole value as one text in quotes",
+			"%s counts as %s in an expression", number.Range().SliceBytes(r.text), short)
+	}
 	kind := map[cty.Type]nodeKind{cty.Bool: boolNode, cty.Number: numberNode, cty.String: textNode}[value.Type()]
 	text, err := convert.Convert(value, cty.String)
 	if err != nil {
@@ -49,4 +57,15 @@ func (r *hclReader) scalar(value cty.Value, at span) *node {
 		return nil
 	}
 	return &node{kind: kind, text: text.AsString(), at: at}
+}
+
+// keyExpr returns the expression of a table's key.
+func keyExpr(expr hclsyntax.Expression) hclsyntax.Expression {
+	if key, ok := expr.(*hclsyntax.ObjectConsKeyExpr); ok {
+		expr = key.Wrapped
+	}
+	if inner, ok := expr.(*hclsyntax.ParenthesesExpr); ok {
+		return inner.Expression
+	}
+	return expr
 }

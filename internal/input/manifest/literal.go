@@ -20,25 +20,28 @@ func literal(expr hclsyntax.Expression) bool {
 	case *hclsyntax.TemplateExpr:
 		return e.IsStringLiteral() || len(e.Parts) == 0
 	case *hclsyntax.UnaryOpExpr:
-		return e.Op == hclsyntax.OpNegate && literal(e.Val)
+		return e.Op == hclsyntax.OpNegate && numberLiteral(e.Val)
 	case *hclsyntax.TupleConsExpr:
 		return !slices.ContainsFunc(e.Exprs, func(item hclsyntax.Expression) bool { return !literal(item) })
 	}
 	return false
 }
 
-// writeLiteral writes a literal as one line of HCL.
-func writeLiteral(expr hclsyntax.Expression) (string, bool) {
+// writeLiteral writes a literal as one line of HCL. source is the text that it was parsed from.
+func writeLiteral(expr hclsyntax.Expression, source []byte) (string, bool) {
 	if list, ok := expr.(*hclsyntax.TupleConsExpr); ok {
 		parts := make([]string, 0, len(list.Exprs))
 		for _, item := range list.Exprs {
-			part, fits := writeLiteral(item)
+			part, fits := writeLiteral(item, source)
 			if !fits {
 				return "", false
 			}
 			parts = append(parts, part)
 		}
 		return "[" + strings.Join(parts, ", ") + "]", true
+	}
+	if number, ok := writtenNumber(expr, source); ok {
+		return number, true
 	}
 	value, diags := expr.Value(nil)
 	if diags.HasErrors() {

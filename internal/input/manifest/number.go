@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // maxNumber bounds the text of a number: a text with more digits isn't a quantity, and costs more than it looks.
@@ -38,4 +40,42 @@ func inRange(value cty.Value) bool {
 	const most = 1 << 10 // binary digits: as much as a floating-point number
 	exponent := number.MantExp(nil)
 	return !number.IsInf() && (number.Sign() == 0 || -most < exponent && exponent < most)
+}
+
+// writtenNumber returns the text of a number, with the minus before it, as it is in source. HCL's own value has lost
+// it: as text, 1.10 is not 1.1 and 0022 is not 22.
+func writtenNumber(expr hclsyntax.Expression, source []byte) (text string, ok bool) {
+	minus := ""
+	if negated, found := expr.(*hclsyntax.UnaryOpExpr); found && negated.Op == hclsyntax.OpNegate {
+		minus, expr = "-", negated.Val
+	}
+	if !numberLiteral(expr) {
+		return "", false
+	}
+	return minus + string(expr.Range().SliceBytes(source)), true
+}
+
+func numberLiteral(expr hclsyntax.Expression) bool {
+	literal, ok := expr.(*hclsyntax.LiteralValueExpr)
+	return ok && literal.Val.Type() == cty.Number && !literal.Val.IsNull()
+}
+
+// shortenedIn returns the first number inside an expression that HCL writes differently from source, and how.
+func shortenedIn(expr hclsyntax.Expression, source []byte) (number *hclsyntax.LiteralValueExpr, short string) {
+	number = within(expr, func(e *hclsyntax.LiteralValueExpr) bool {
+		return numberLiteral(e) && hclNumber(e) != string(e.Range().SliceBytes(source))
+	})
+	if number == nil {
+		return nil, ""
+	}
+	return number, hclNumber(number)
+}
+
+// hclNumber returns the text that HCL makes of a number.
+func hclNumber(e *hclsyntax.LiteralValueExpr) string {
+	text, err := convert.Convert(e.Val, cty.String)
+	if err != nil {
+		return ""
+	}
+	return text.AsString()
 }

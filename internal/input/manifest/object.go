@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"tend.dev/tend/api"
 )
@@ -22,14 +24,34 @@ type draft struct {
 	assumed bool
 }
 
-// finish writes the spec as canonical JSON: keys sorted, nothing added.
+// finish writes the spec as canonical JSON: keys sorted, nothing added. It refuses text that JSON would change.
 func (d *draft) finish() error {
+	if !isText(d.spec) {
+		return fmt.Errorf("encode %s: it holds bytes that are not UTF-8 text", d.object.Ref())
+	}
 	raw, err := canonical(d.spec)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", d.object.Ref(), err)
 	}
 	d.object.Spec = raw
 	return nil
+}
+
+// isText reports whether all texts and keys of a decoded value are UTF-8.
+func isText(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return utf8.ValidString(v)
+	case []any:
+		return !slices.ContainsFunc(v, func(item any) bool { return !isText(item) })
+	case map[string]any:
+		for key, item := range v {
+			if !utf8.ValidString(key) || !isText(item) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func canonical(value any) (json.RawMessage, error) {

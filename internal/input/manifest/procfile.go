@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pattern"
@@ -44,6 +45,8 @@ func parseProcfile(src *source, f *faults) []process {
 		kind, command = strings.TrimSpace(kind), strings.TrimSpace(command)
 		lower := processName(kind)
 		switch first, twice := seen[lower]; {
+		case !utf8.Valid(line):
+			f.at(src, at, "write the file as UTF-8", "the line is not UTF-8 text")
 		case !found || !processType().MatchString(kind):
 			f.at(src, at, "a type begins with a letter and holds letters, digits, _ and -", "the line is not TYPE: COMMAND")
 		case command == "":

@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
@@ -194,6 +195,9 @@ func (s *substituter) variable(render func(string) (string, bool)) bool {
 		s.keep(v.length)
 	case !ok:
 		s.missing(here, v.name)
+	case !utf8.ValidString(value):
+		addNoText(s.faults, s.src, here, v.name)
+		s.replace(v.length, "0")
 	case raw:
 		s.replace(v.length, value)
 	default:
@@ -216,6 +220,11 @@ func (s *substituter) missing(here span, name string) {
 func addMissing(f *faults, src *source, here span, name string) {
 	f.at(src, here, "set it in your environment or with `tend config set SCOPE/NAME "+name+"=…`, or give a default: ${"+
 		name+":-…}; for the characters themselves write $${"+name+"}", "variable %s is not set", name)
+}
+
+// addNoText reports a variable whose value JSON would change.
+func addNoText(f *faults, src *source, here span, name string) {
+	f.at(src, here, "mount a file for binary data: an asset", "the value of ${%s} is not UTF-8 text", name)
 }
 
 // quotedLiteral escapes text for use between quotes, so that no value can end the string or begin a template.
@@ -242,5 +251,5 @@ func bareLiteral(value string) (string, bool) {
 	if diags.HasErrors() || !literal(expr) {
 		return "", false
 	}
-	return writeLiteral(expr)
+	return writeLiteral(expr, []byte(value))
 }

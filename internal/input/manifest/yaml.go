@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
@@ -268,6 +269,8 @@ func (r *yamlReader) variables(out *node, n *yaml.Node) {
 				"the default of ${%s} holds another variable; defaults don't nest", v.name)
 		case !ok && !r.faults.full():
 			addMissing(r.faults, r.src, r.locate(out.at.start, found), v.name)
+		case !utf8.ValidString(value) && !r.faults.full():
+			addNoText(r.faults, r.src, r.locate(out.at.start, found), v.name)
 		}
 		return value
 	})
