@@ -108,7 +108,7 @@ func (in Input) job(action string) (job *api.ClusterJob, retry time.Time, err er
 	key := jobKey(in.Object, action)
 	stored := in.Job
 	if stored == nil || stored.Action != action || !asksFor(*stored, key) {
-		if job, err = newJob(in.Object, action, key, 1, in.Now); err == nil {
+		if job, err = newJob(in.Object, action, in.keyOf(key), 1, in.Now); err == nil {
 			job.Force = action == api.ActionApply && in.takesBack(stored)
 		}
 		return job, time.Time{}, err
