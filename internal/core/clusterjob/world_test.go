@@ -20,11 +20,11 @@ type world struct {
 	object api.Object
 	// revision is that of the object's last write.
 	revision int64
-	known  Known
-	job    *api.ClusterJob
-	report *api.ClusterReport
-	status api.DeliveredStatus
-	gone   bool
+	known    Known
+	job      *api.ClusterJob
+	report   *api.ClusterReport
+	status   api.DeliveredStatus
+	gone     bool
 	// releases are those that are kept, made those that ever were.
 	releases, made []api.Release
 
