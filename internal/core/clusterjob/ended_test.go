@@ -110,7 +110,7 @@ func TestAnEndedOperationIsNotSentAgain(t *testing.T) {
 		result  pull.Result
 		message string
 	}{
-		"conflict": {pull.Result{Outcome: pull.OutcomeConflict, Error: "kubectl owns the annotation"}, "kubectl owns the annotation"},
+		"conflict": {pull.Result{Outcome: pull.OutcomeConflict, Error: "kubectl owns it"}, "kubectl owns"},
 		"refused":  {pull.Result{Outcome: pull.OutcomeFailed, Error: "spec can't be changed"}, "spec can't be changed"},
 		"late": {pull.Result{Outcome: pull.OutcomeNoop, Error: pull.ErrorExpired},
 			"it ended with generation 1: generation 2 is not sent"},

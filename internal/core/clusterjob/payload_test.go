@@ -95,8 +95,8 @@ func TestForcedPayloadAsksFlux(t *testing.T) {
 	}
 }
 
-// TestAnAnnotationThatReturns: what an object was before is sent again, under a key that its operator has not done. What
-// asks for the same is not, also not if a job of an earlier version of Tend was the first to.
+// TestAnAnnotationThatReturns: what an object was before is sent again, under a key that its operator has not done. A
+// write that changes nothing is not sent, also not after a job of an earlier version of Tend.
 func TestAnAnnotationThatReturns(t *testing.T) {
 	w := newWorld()
 	w.settle(t)

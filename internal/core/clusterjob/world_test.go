@@ -28,7 +28,8 @@ type world struct {
 	// releases are those that are kept, made those that ever were.
 	releases, made []api.Release
 
-	// resource is the object in the cluster, payload what it was made of, done the keys that the operator remembers; applies counts applies by key.
+	// resource is the object in the cluster, payload the manifest that was applied last, done the keys that the operator
+	// remembers; applies counts applies by key.
 	resource *api.ClusterResource
 	payload  string
 	done     map[string]bool

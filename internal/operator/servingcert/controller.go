@@ -133,9 +133,9 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	return reconcile.Result{RequeueAfter: max(again.Sub(r.Now()), time.Second)}, nil
 }
 
-// store applies the Secret, unless another writer has changed it since it was read. It takes over the fields of a person
-// or a restore: a certificate must be renewed. Fields that this operator once wrote by an update are first adopted as
-// applied; otherwise they would stay when they are no longer wanted.
+// store applies the Secret, unless another writer has changed it since it was read. It takes over fields that a person
+// or a restore has written: a certificate must be renewed. Fields that this operator once wrote by an update are first
+// adopted as applied; otherwise they would stay when they are no longer wanted.
 func (r *reconciler) store(ctx context.Context, secret *corev1.Secret, id string, data map[string][]byte) error {
 	wanted := applycorev1.Secret(r.secret.Name, r.secret.Namespace).WithData(data).WithType(corev1.SecretTypeOpaque).
 		WithLabels(map[string]string{identity.LabelManagedBy: identity.ManagedBy})
