@@ -11,9 +11,9 @@ import (
 	"tend.dev/tend/internal/operator/window"
 )
 
-// hold delays changes of an installed release until the maintenance window opens. It delays neither a first installation
-// nor an Upgrade that was started in the window, nor the return from one that ended without success: Flux would go on
-// with what it has requested. An invalid window counts as closed.
+// hold delays changes of an installed release until the maintenance window opens. It delays no first installation, no
+// Upgrade that was started in the window, and no return from one that ended without success: Flux would go on with what
+// that one requested. An invalid window counts as closed.
 func (p *planner) hold(children []*unstructured.Unstructured) {
 	declared, err := window.Of(p.instance.Annotations)
 	if err != nil {
