@@ -97,7 +97,7 @@ func (f *replications) set(live *unstructured.Unstructured, status map[string]an
 
 // snapshot takes a snapshot. It may report an error at first, and then repeats it: the next status has none.
 func (f *replications) snapshot(live *unstructured.Unstructured) bool {
-	if ready, _, _ := unstructured.NestedBool(live.Object, "status", "readyToUse"); ready {
+	if text(live, "status", "readyToUse") == "true" {
 		return false
 	}
 	first, over := f.due(live)
