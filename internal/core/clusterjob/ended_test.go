@@ -103,8 +103,8 @@ func operationWorld(t *testing.T) *world {
 	return w
 }
 
-// TestAnEndedOperationIsNotSentAgain: no job follows a change that was refused once the operation has ended: it would be
-// created again if it was cleaned up in the cluster. Its deletion is sent until it is done.
+// TestAnEndedOperationIsNotSentAgain: no job follows a change that was refused once the operation has ended: it would
+// be created again if it was cleaned up in the cluster. Its deletion is sent until it is done.
 func TestAnEndedOperationIsNotSentAgain(t *testing.T) {
 	for name, row := range map[string]struct {
 		result  pull.Result

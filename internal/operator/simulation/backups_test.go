@@ -93,7 +93,7 @@ func (d *deeds) copied(live *unstructured.Unstructured) {
 		d.ran = d.ran || conditionOf(live, "Synchronizing").status != ""
 		d.completed = d.completed || manual != "" && text(live, "status", "lastManualSync") == manual
 	case cluster.VolumeSnapshot:
-		isRepeated := text(live, "status", "error", "message") != "" // it is no end
+		isRepeated := text(live, "status", "error", "message") != "" // such an error ends nothing
 		d.ran = d.ran || isRepeated || text(live, "status", "boundVolumeSnapshotContentName") != ""
 		d.completed = d.completed || text(live, "status", "readyToUse") == "true"
 	}
