@@ -22,7 +22,8 @@ const (
 	ReasonTerminating = "Terminating"
 	// ReasonNotReported: the cluster has not said yet how the declared generation is.
 	ReasonNotReported = "NotReported"
-	// ReasonDeliveryFailed: the cluster refused the object, or could not apply it; it is sent again.
+	// ReasonDeliveryFailed: the cluster refused the object, or could not apply it; it is sent again, unless it is an
+	// operation that has ended.
 	ReasonDeliveryFailed = "DeliveryFailed"
 	// ReasonFieldConflict: in the cluster another field manager has set a field to another value.
 	ReasonFieldConflict = "FieldConflict"

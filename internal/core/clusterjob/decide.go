@@ -76,7 +76,9 @@ func (in Input) decide() (d Decision, err error) {
 		return in.finish(d, api.ActionDelete)
 	}
 	if !in.Cluster.Declared || !in.Cluster.Spec.Allows(in.Object.Scope) {
-		d.Job = nil
+		if in.settled(api.ActionApply) {
+			d.Job = in.Job // another one would run it again in a cluster that takes it later
+		}
 		d.Status = in.status(nil, time.Time{})
 		return d, nil
 	}
@@ -96,7 +98,7 @@ func (in Input) finish(d Decision, action string) (Decision, error) {
 		return d, err
 	}
 	d.Job, d.After = job, retry
-	if d.After.IsZero() && resultOf(job, in.Report) == nil {
+	if d.After.IsZero() && !in.settled(action) && resultOf(job, in.Report) == nil {
 		d.After = job.ExpiresAt
 	}
 	d.Status = in.status(job, retry)
@@ -107,8 +109,11 @@ func (in Input) finish(d Decision, action string) (Decision, error) {
 func (in Input) job(action string) (job *api.ClusterJob, retry time.Time, err error) {
 	key := jobKey(in.Object, action)
 	stored := in.Job
+	if in.settled(action) {
+		return stored, time.Time{}, nil
+	}
 	if stored == nil || stored.Action != action || !asksFor(*stored, key) {
-		if job, err = newJob(in.Object, action, key, 1, in.Now); err == nil {
+		if job, err = newJob(in.Object, action, in.keyOf(key), 1, in.Now); err == nil {
 			job.Force = action == api.ActionApply && in.takesBack(stored)
 		}
 		return job, time.Time{}, err
@@ -118,9 +123,6 @@ func (in Input) job(action string) (job *api.ClusterJob, retry time.Time, err er
 	}
 	again := over(*stored, in.Now)
 	if result := resultOf(stored, in.Report); result != nil {
-		if in.settled(action) {
-			return stored, time.Time{}, nil
-		}
 		retry = retryAt(*stored, *result)
 		again = !retry.IsZero() && deadline.Left(retry, in.Now, lastRetry) == 0
 	}
@@ -134,6 +136,6 @@ func (in Input) job(action string) (job *api.ClusterJob, retry time.Time, err er
 	return job, time.Time{}, err
 }
 
-// settled reports whether no other job follows the result of one with an action: an operation that has ended may have
-// been cleaned up in the cluster, where another apply would run it again.
+// settled reports whether no other job with an action follows: an operation that has ended may have been cleaned up in
+// the cluster, where another apply would run it again.
 func (in Input) settled(action string) bool { return action == api.ActionApply && in.ended() != "" }

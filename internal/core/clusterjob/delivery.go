@@ -34,20 +34,26 @@ func (in Input) delivery(job *api.ClusterJob, retry time.Time) *api.DeliveryStat
 func (in Input) delivered(job *api.ClusterJob) api.Condition {
 	c := api.Condition{Type: ConditionDelivered, Status: api.ConditionFalse}
 	object := in.Object.Ref()
-	if job == nil {
+	switch {
+	case job != nil:
+	case !in.Cluster.Declared:
 		c.Reason, c.Message = api.ReasonClusterNotFound, fmt.Sprintf("no cluster %s is declared", in.Cluster.Name)
 		c.Next = "tend clusters add " + in.Cluster.Name
-		if in.Cluster.Declared {
-			c.Reason, c.Message = api.ReasonNamespaceNotAllowed,
-				fmt.Sprintf("cluster %s takes nothing for the namespace %s", in.Cluster.Name, object.Scope)
-			c.Next = "add it to the cluster's namespaces, or choose another scope"
-		}
 		return c
+	case !in.Cluster.Spec.Allows(object.Scope):
+		c.Reason, c.Message = api.ReasonNamespaceNotAllowed,
+			fmt.Sprintf("cluster %s takes nothing for the namespace %s", in.Cluster.Name, object.Scope)
+		c.Next = "add it to the cluster's namespaces, or choose another scope"
+		return c
+	default:
+		return in.past(c)
 	}
-	result := resultOf(job, in.Report)
+	result, settled := resultOf(job, in.Report), in.settled(job.Action)
 	switch live := in.live(job); {
 	case live != nil && in.ended() == "":
 		return in.astray(c, job, *live)
+	case settled && (result == nil || succeeded(result) || expired(*result)):
+		return in.past(c)
 	case in.applied(job) || succeeded(result):
 		c.Status, c.Reason, c.Message = api.ConditionTrue, api.ReasonInCluster,
 			fmt.Sprintf("cluster %s has generation %d", in.Cluster.Name, job.Generation)
@@ -56,15 +62,29 @@ func (in Input) delivered(job *api.ClusterJob) api.Condition {
 	case result.Outcome == pull.OutcomeConflict:
 		c.Reason, c.Message = api.ReasonFieldConflict, "in the cluster: "+result.Error
 		c.Next = "give the field up in the cluster or leave it out of the manifest; then tend apply --force"
-	case expired(*result) && !in.settled(job.Action):
+	case expired(*result):
 		return in.underway(c, job)
 	default:
 		c.Reason, c.Message, c.Next = api.ReasonDeliveryFailed, "in the cluster: "+result.Error,
 			"correct the manifest, or what the cluster lacks; it is sent again"
 	}
-	if c.Status == api.ConditionFalse && in.settled(job.Action) {
+	if c.Status == api.ConditionFalse && settled {
 		c.Next = doneOnce
 	}
+	return c
+}
+
+// past completes the condition of an operation that has ended: nothing is sent for it any more. Its labels and
+// annotations matter no longer, but a spec that the cluster never had was not done.
+func (in Input) past(c api.Condition) api.Condition {
+	had, declared := in.Report.Observed, in.Object.Metadata.Generation
+	if had >= declared {
+		c.Status, c.Reason, c.Message = api.ConditionTrue, api.ReasonInCluster,
+			fmt.Sprintf("cluster %s has generation %d", in.Cluster.Name, had)
+		return c
+	}
+	c.Reason, c.Message, c.Next = api.ReasonDeliveryFailed,
+		fmt.Sprintf("it ended with generation %d: generation %d is not sent", had, declared), doneOnce
 	return c
 }
 

@@ -1,6 +1,7 @@
 package clusterjob
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -22,14 +23,8 @@ func TestAnOperationStaysAsItEnded(t *testing.T) {
 		for name, result := range results {
 			t.Run(condition+", then "+name, func(t *testing.T) {
 				w := operationWorld(t)
+				w.isCancelled(t)
 				w.event(t, 101, w.now, []pull.Condition{{Type: condition, Status: "True", Reason: "Reported"}})
-				w.control(t)
-				if w.status.Phase != phase {
-					t.Fatalf("phase %s, the cluster says %s", w.status.Phase, phase)
-				}
-				w.object.Metadata.Annotations = map[string]string{"ops.vworkspace.io/cancel": "denied by ada"}
-				w.object.Metadata.Generation++
-				w.now = w.now.Add(time.Second)
 				if w.control(t); condition != "Blocked" && w.status.Phase != phase {
 					t.Errorf("under way: phase %s, the cluster says %s", w.status.Phase, phase)
 				}
@@ -46,6 +41,19 @@ func TestAnOperationStaysAsItEnded(t *testing.T) {
 			})
 		}
 	}
+}
+
+// isCancelled has a change of the object sent, and taken.
+func (w *world) isCancelled(t *testing.T) {
+	t.Helper()
+	w.object.Metadata.Annotations = map[string]string{"ops.vworkspace.io/cancel": "denied by ada"}
+	w.object.Metadata.Generation++
+	w.control(t)
+	next, verdict := Acknowledge(w.report, *w.job, w.now)
+	if verdict != Taken {
+		t.Fatalf("the change is not taken: %d", verdict)
+	}
+	w.report, w.now = &next, w.now.Add(time.Second)
 }
 
 // TestAReplicationEnds: the success of a replication with a schedule doesn't end it while it runs, and its end is not
@@ -95,28 +103,33 @@ func operationWorld(t *testing.T) *world {
 	return w
 }
 
-// TestAnEndedOperationIsNotSentAgain: a refused change of an operation that has ended is followed by no other job, that
-// would create the operation again if it was cleaned up in the cluster. Its deletion is sent until it is done.
+// TestAnEndedOperationIsNotSentAgain: no job follows a change that was refused once the operation has ended: it would
+// be created again if it was cleaned up in the cluster. Its deletion is sent until it is done.
 func TestAnEndedOperationIsNotSentAgain(t *testing.T) {
-	for name, result := range map[string]pull.Result{
-		"conflict": {Outcome: pull.OutcomeConflict, Error: "kubectl owns the annotation"},
-		"refused":  {Outcome: pull.OutcomeFailed, Error: "spec.parameters can't be changed"},
-		"late":     {Outcome: pull.OutcomeNoop, Error: pull.ErrorExpired},
+	for name, row := range map[string]struct {
+		result  pull.Result
+		message string
+	}{
+		"conflict": {pull.Result{Outcome: pull.OutcomeConflict, Error: "kubectl owns it"}, "kubectl owns"},
+		"refused":  {pull.Result{Outcome: pull.OutcomeFailed, Error: "spec can't be changed"}, "spec can't be changed"},
+		"late": {pull.Result{Outcome: pull.OutcomeNoop, Error: pull.ErrorExpired},
+			"it ended with generation 1: generation 2 is not sent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := operationWorld(t)
+			w.isCancelled(t)
 			w.event(t, 101, w.now, []pull.Condition{{Type: "Succeeded", Status: "True", Reason: "Completed"}})
-			w.object.Metadata.Annotations = map[string]string{"ops.vworkspace.io/cancel": "denied by ada"}
-			w.object.Metadata.Generation++
-			w.takes(t, result)
+			w.takes(t, row.result)
 			w.control(t)
 			answered := w.job.ID
 			w.now = w.now.Add(2 * Life)
 			if w.control(t); w.job.ID != answered || !w.status.Delivery.RetryAt.IsZero() {
 				t.Errorf("another job follows: %+v", w.job)
 			}
+			w.wantCondition(t, name, ConditionDelivered, api.ConditionFalse,
+				map[bool]string{true: api.ReasonFieldConflict, false: api.ReasonDeliveryFailed}[name == "conflict"])
 			c := api.FindCondition(w.status.Conditions, ConditionDelivered)
-			if c.Status != api.ConditionFalse || c.Next != "an operation is done once: apply one of another name" {
+			if !strings.Contains(c.Message, row.message) || c.Next != "an operation is done once: apply one of another name" {
 				t.Errorf("%+v", c)
 			}
 			w.object.Metadata.DeletedAt = &w.now
@@ -127,5 +140,71 @@ func TestAnEndedOperationIsNotSentAgain(t *testing.T) {
 				t.Error("the deletion is not sent again")
 			}
 		})
+	}
+}
+
+// TestAnEndedOperationIsLeftAlone: whatever becomes of the object of an operation that has ended, no job follows: its
+// resource may have been cleaned up, and would run again. Delivered is still about the spec that the cluster had.
+func TestAnEndedOperationIsLeftAlone(t *testing.T) {
+	for name, row := range map[string]struct {
+		change func(w *world, t *testing.T)
+		reason string
+	}{
+		"labelled": {func(w *world, _ *testing.T) { w.object.Metadata.Labels = map[string]string{"team": "a"} },
+			api.ReasonInCluster},
+		"forced": {func(w *world, _ *testing.T) { w.object.Metadata.Stamps = map[string]string{api.StampPull: "n1"} },
+			api.ReasonInCluster},
+		"another spec": {func(w *world, _ *testing.T) { w.object.Metadata.Generation++ }, api.ReasonDeliveryFailed},
+		"its namespace is not allowed for a time": {func(w *world, t *testing.T) {
+			w.known.Spec.Namespaces = []string{"other"}
+			w.control(t)
+			if w.wantDelivered(t, "meanwhile", api.ReasonNamespaceNotAllowed, "org"); w.status.Phase != "Succeeded" {
+				t.Errorf("meanwhile: phase %s", w.status.Phase)
+			}
+			w.known.Spec.Namespaces = nil
+		}, api.ReasonInCluster},
+		"its job is lost": {func(w *world, _ *testing.T) { w.job = nil }, api.ReasonInCluster},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := operationWorld(t)
+			w.event(t, 101, w.now, []pull.Condition{{Type: "Succeeded", Status: "True", Reason: "Completed"}})
+			w.finds(t, pull.State{Missing: true})
+			w.control(t)
+			sent := w.job.ID
+			w.revision++
+			row.change(w, t)
+			w.now = w.now.Add(2 * Life)
+			w.control(t)
+			if w.job != nil && w.job.ID != sent {
+				t.Errorf("it is sent again: %+v", w.job)
+			}
+			if c := api.FindCondition(w.status.Conditions, ConditionDelivered); c.Reason != row.reason ||
+				w.status.Phase != api.OperationSucceeded {
+				t.Errorf("phase %s, %+v", w.status.Phase, c)
+			}
+		})
+	}
+}
+
+// TestAChangeThatIsTooLate: a change that no operator has taken is not sent once the operation has ended, also not to
+// an operator that begins again with it. The job that the operation was made by is finished.
+func TestAChangeThatIsTooLate(t *testing.T) {
+	for _, taken := range []bool{false, true} {
+		w := operationWorld(t)
+		if w.isCancelled(t); !taken {
+			w.report.Job, w.report.Result = w.report.AppliedJob, nil
+		}
+		if due, _ := Due(*w.job, w.report, w.now); due == taken {
+			t.Errorf("taken %v: due %v while the operation runs", taken, due)
+		}
+		w.event(t, 101, w.now, []pull.Condition{{Type: "Failed", Status: "True", Reason: "EngineFailed"}})
+		w.now = w.now.Add(2 * Lease)
+		if due, at := Due(*w.job, w.report, w.now); due || !at.IsZero() || Unfinished(*w.job, w.report, w.now) {
+			t.Errorf("taken %v: it is sent to an operation that has ended", taken)
+		}
+		w.report.AppliedJob = w.job.ID
+		if due, _ := Due(*w.job, w.report, w.now); !due {
+			t.Errorf("taken %v: the operation's own job is not finished", taken)
+		}
 	}
 }

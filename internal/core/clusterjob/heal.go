@@ -106,11 +106,6 @@ func isForced(object api.Object, job api.ClusterJob) bool {
 // healMark is between the key of an object and what makes the key of each healing another one.
 const healMark = "~"
 
-// asksFor reports whether a stored job is for a key, or heals what was applied for it.
-func asksFor(stored api.ClusterJob, key string) bool {
-	return stored.Key == key || stored.Heal != nil && strings.HasPrefix(stored.Key, key+healMark)
-}
-
 // found describes an operator's finding, in a sentence. What was never applied was not deleted either, and what bears
 // its name is another resource.
 func (in Input) found(live api.ClusterLive) string {

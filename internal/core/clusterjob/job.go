@@ -54,7 +54,7 @@ func ObjectOf(id string) (api.Ref, bool) {
 
 // Due reports whether a job is to be sent, and otherwise when it may be; never if that is zero.
 func Due(job api.ClusterJob, report *api.ClusterReport, now time.Time) (due bool, at time.Time) {
-	if over(job, now) {
+	if over(job, now) || isLate(job, report) {
 		return false, time.Time{}
 	}
 	if report == nil || report.UID != job.UID || report.Job != job.ID {
@@ -75,7 +75,14 @@ func over(job api.ClusterJob, now time.Time) bool {
 // Unfinished reports whether a job was acknowledged and has no result: an operator that has just started may have left
 // it in the middle.
 func Unfinished(job api.ClusterJob, report *api.ClusterReport, now time.Time) bool {
-	return !over(job, now) && report != nil && report.UID == job.UID && report.Job == job.ID && report.Result == nil
+	return !over(job, now) && !isLate(job, report) && report != nil && report.UID == job.UID &&
+		report.Job == job.ID && report.Result == nil
+}
+
+// isLate reports whether a job changes an operation that has ended since: it would run again if it was cleaned up.
+func isLate(job api.ClusterJob, report *api.ClusterReport) bool {
+	return job.Action == api.ActionApply && report != nil && report.UID == job.UID && report.AppliedJob != job.ID &&
+		Input{Object: api.Object{Kind: job.Object.Kind}, Report: report}.ended() != ""
 }
 
 // Delivered reports whether the cluster is compared with a job: the job has applied what it asks for, or was in

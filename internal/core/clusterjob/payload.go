@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
@@ -165,8 +166,26 @@ func keepText(fields, written map[string]json.RawMessage, path []string) error {
 	return err
 }
 
-// jobKey returns the key that all jobs for the same thing have. Labels and annotations are no part of the generation,
-// and a forced apply asks for the same again: they make a key of their own.
+// writeMark is between the key of an object and the revision of the write that a job was made for.
+const writeMark = "^"
+
+// keyOf returns the key of a new job. An object whose labels and annotations become what they were before has the
+// jobKey of that time again, which its operator has done: every job but the first names the write it was made for.
+func (in Input) keyOf(jobKey string) string {
+	if in.Job == nil && in.Report == nil {
+		return jobKey
+	}
+	return jobKey + writeMark + strconv.FormatInt(in.Revision, 10)
+}
+
+// asksFor reports whether a stored job is for what a jobKey names, or heals what was applied for it.
+func asksFor(stored api.ClusterJob, jobKey string) bool {
+	return stored.Key == jobKey || strings.HasPrefix(stored.Key, jobKey+writeMark) ||
+		strings.HasPrefix(stored.Key, jobKey+healMark)
+}
+
+// jobKey returns the beginning of the key of all jobs for the same thing. Labels and annotations are no part of the
+// generation, and a forced apply asks for the same again: they make a jobKey of their own.
 func jobKey(object api.Object, action string) string {
 	ref := object.Ref()
 	base := fmt.Sprintf("%s/%s/%s@%s", ref.Kind, ref.Scope, ref.Name, object.Metadata.UID)

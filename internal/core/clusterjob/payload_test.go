@@ -3,6 +3,7 @@ package clusterjob
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -91,5 +92,33 @@ func TestForcedPayloadAsksFlux(t *testing.T) {
 	if got := asked(api.KindOperation,
 		`{"cluster":"east","targetRef":{"name":"cloud"},"type":"Backup","engine":"velero"}`, "m1"); got != nil {
 		t.Errorf("an operation asks for %v", got)
+	}
+}
+
+// TestAnAnnotationThatReturns: what an object was before is sent again, under a key that its operator has not done. A
+// write that changes nothing is not sent, also not after a job of an earlier version of Tend.
+func TestAnAnnotationThatReturns(t *testing.T) {
+	w := newWorld()
+	w.settle(t)
+	seen := map[string]bool{w.job.Key: true}
+	for i, annotations := range []map[string]string{{"a": "1"}, nil, {"a": "1"}, nil} {
+		w.object.Metadata.Annotations = annotations
+		w.revision++
+		if w.control(t); seen[w.job.Key] {
+			t.Errorf("change %d has the key %s, which is done", i, w.job.Key)
+		}
+		seen[w.job.Key] = true
+		w.settle(t)
+		if has := strings.Contains(w.payload, `"a":"1"`); has != (annotations != nil) {
+			t.Errorf("change %d: the cluster has %s", i, w.payload)
+		}
+	}
+	for _, earlier := range []string{w.job.Key, jobKey(w.object, api.ActionApply)} {
+		w.job.Key = earlier
+		before := w.job.ID
+		w.revision++
+		if w.control(t); w.job.ID != before {
+			t.Errorf("a write that changes nothing is sent: %s after %s", w.job.Key, earlier)
+		}
 	}
 }

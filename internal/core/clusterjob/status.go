@@ -201,9 +201,9 @@ func (in Input) others() (out []api.Condition) {
 func (in Input) phase(delivered api.Condition, job *api.ClusterJob) string {
 	ended := in.ended()
 	switch {
-	case job == nil:
+	case job == nil && ended == "":
 		return api.DeliveredPending
-	case job.Action == api.ActionDelete:
+	case job != nil && job.Action == api.ActionDelete:
 		return api.DeliveredDeleting
 	case ended != "":
 		return ended

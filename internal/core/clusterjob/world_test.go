@@ -18,16 +18,20 @@ var noon = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 type world struct {
 	now    time.Time
 	object api.Object
-	known  Known
-	job    *api.ClusterJob
-	report *api.ClusterReport
-	status api.DeliveredStatus
-	gone   bool
+	// revision is that of the object's last write.
+	revision int64
+	known    Known
+	job      *api.ClusterJob
+	report   *api.ClusterReport
+	status   api.DeliveredStatus
+	gone     bool
 	// releases are those that are kept, made those that ever were.
 	releases, made []api.Release
 
-	// resource is the object in the cluster, done the keys that the operator remembers; applies counts applies by key.
+	// resource is the object in the cluster, payload the manifest that was applied last, done the keys that the operator
+	// remembers; applies counts applies by key.
 	resource *api.ClusterResource
+	payload  string
 	done     map[string]bool
 	applies  map[string]int
 	// held is the job that the operator works on, at a step; nil after it died.
@@ -36,7 +40,7 @@ type world struct {
 }
 
 func newWorld() *world {
-	return &world{now: noon, known: Known{Name: "east", Declared: true, Registered: true}, done: map[string]bool{},
+	return &world{now: noon, revision: 7, known: Known{Name: "east", Declared: true, Registered: true}, done: map[string]bool{},
 		applies: map[string]int{},
 		object: api.Object{Kind: api.KindApplicationInstance, Scope: "org", Name: "cloud", Spec: instanceSpec("1.0.0"),
 			Metadata: api.Metadata{UID: "u1", Generation: 1}}}
@@ -52,7 +56,7 @@ func (w *world) control(t rapid.TB) {
 	if w.gone {
 		return
 	}
-	d, err := Decide(Input{Object: w.object, Revision: 7, Job: w.job, Report: w.report, Cluster: w.known,
+	d, err := Decide(Input{Object: w.object, Revision: w.revision, Job: w.job, Report: w.report, Cluster: w.known,
 		Releases: w.releases, Before: w.status, Now: w.now})
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +114,7 @@ func (w *world) do() {
 	}
 	next := ResourceOf(w.held.Object)
 	next.UID, next.Generation = "k1", w.held.Generation+100
-	w.resource = &next
+	w.resource, w.payload = &next, string(w.held.Payload)
 }
 
 // post stores an answer if the job that it is of is still the one that is stored.
@@ -131,7 +135,8 @@ func TestAnOperatorThatDiesAnywhere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
 		for range rapid.IntRange(5, 60).Draw(t, "steps") {
-			switch rapid.SampledFrom([]string{"control", "operate", "operate", "die", "change", "wait", "delete"}).Draw(t,
+			switch rapid.SampledFrom([]string{"control", "operate", "operate", "die", "change", "pause", "wait",
+				"delete"}).Draw(t,
 				"step") {
 			case "control":
 				w.control(t)
@@ -142,7 +147,15 @@ func TestAnOperatorThatDiesAnywhere(t *testing.T) {
 			case "change":
 				if !w.object.Metadata.Deleting() {
 					w.object.Metadata.Generation++
+					w.revision++
 					w.object.Spec = instanceSpec(fmt.Sprintf("1.0.%d", w.object.Metadata.Generation))
+				}
+			case "pause": // and back
+				w.revision++
+				if w.object.Metadata.Annotations == nil {
+					w.object.Metadata.Annotations = map[string]string{"apps.vworkspace.io/reconcile": "disabled"}
+				} else {
+					w.object.Metadata.Annotations = nil
 				}
 			case "wait":
 				w.now = w.now.Add(time.Duration(rapid.IntRange(1, 30*60).Draw(t, "seconds")) * time.Second)
@@ -179,6 +192,9 @@ func TestAnOperatorThatDiesAnywhere(t *testing.T) {
 			w.status.ObservedGeneration != w.object.Metadata.Generation {
 			t.Fatalf("generation %d: the cluster has %+v, the status says %+v", w.object.Metadata.Generation,
 				w.resource, w.status)
+		}
+		if want, err := Payload(w.object); err != nil || w.payload != string(want) {
+			t.Fatalf("the cluster has %s, want %s, %v", w.payload, want, err)
 		}
 	})
 }

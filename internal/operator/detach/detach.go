@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -58,6 +59,9 @@ func Run(ctx context.Context, c client.Client, opts Options) error {
 	if err := idle(ctx, c, opts); err != nil {
 		return err
 	}
+	if err := unguarded(ctx, c); err != nil {
+		return err
+	}
 	for _, kind := range children {
 		err := each(ctx, c, kind, opts.In, func(live *unstructured.Unstructured) error {
 			return disown(ctx, c, live, opts.Out)
@@ -100,6 +104,25 @@ func idle(ctx context.Context, c client.Client, opts Options) error {
 	if opts.Now.Before(spec.RenewTime.Add(time.Duration(*spec.LeaseDurationSeconds) * time.Second)) {
 		return fmt.Errorf("the operator %s runs, and would take its objects back: "+
 			"kubectl -n %s scale deployment tend-operator --replicas=0", *spec.HolderIdentity, opts.Namespace)
+	}
+	return nil
+}
+
+// unguarded returns an error if the API server asks the operator's webhooks about each change: nobody answers, so no
+// finalizer could be removed. A person who may not read that finds out with the first finalizer.
+func unguarded(ctx context.Context, c client.Client) error {
+	stored := &admissionv1.ValidatingWebhookConfiguration{}
+	err := c.Get(ctx, client.ObjectKey{Name: identity.WebhookConfiguration}, stored)
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("read the ValidatingWebhookConfiguration %s: %w", identity.WebhookConfiguration, err)
+	}
+	for _, webhook := range stored.Webhooks {
+		if webhook.FailurePolicy == nil || *webhook.FailurePolicy == admissionv1.Fail {
+			return fmt.Errorf("the API server refuses each change while no operator answers its webhooks: "+
+				"kubectl delete validatingwebhookconfiguration %s", identity.WebhookConfiguration)
+		}
 	}
 	return nil
 }

@@ -46,8 +46,9 @@ type Progress struct {
 	Message string
 	// Outputs are the operation's results so far.
 	Outputs map[string]string
-	// Failing says that the engine repeats what failed, for the reason in Message.
-	Failing bool
+	// Failing is the reason of Degraded while the engine repeats what failed, and Message says why it did. Empty if
+	// nothing fails.
+	Failing string
 	// Watch says that changes of the subject don't show everything: observe it again soon.
 	Watch bool
 }
@@ -72,6 +73,14 @@ func succeeded(reason, message string) Progress {
 
 func failed(reason, message string) Progress {
 	return Progress{State: Failed, Reason: reason, Message: message}
+}
+
+// repeated returns the progress of an engine that repeats what failed with a fault; unchanged if there is none.
+func (p Progress) repeated(reason, fault string) Progress {
+	if fault != "" {
+		p.Failing = reason
+	}
+	return p
 }
 
 // with returns the progress with one more output, unless its value is empty.

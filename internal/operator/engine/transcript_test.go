@@ -147,8 +147,8 @@ func progressOf(t *testing.T, d *datadriven.TestData) string {
 	observed.SetUID(types.UID("uid-of-the-object"))
 	p := For(req.Operation.Spec.Engine).Observe(req, observed)
 	out := fmt.Sprintf("%s %s: %s\n", p.State, p.Reason, p.Message)
-	if p.Failing {
-		out += "  failing\n"
+	if p.Failing != "" {
+		out += "  failing " + p.Failing + "\n"
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Outputs)) {
 		out += fmt.Sprintf("  %s=%s\n", name, p.Outputs[name])

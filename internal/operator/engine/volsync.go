@@ -151,8 +151,7 @@ func (volsync) progress(observed *unstructured.Unstructured) Progress {
 			p.Message += "; " + fault
 		}
 	}
-	p.Failing = fault != ""
-	return p
+	return p.repeated(opsv1alpha1.SucceededVolSyncFailed, fault)
 }
 
 // replication returns the progress of a replication whose last synchronization, if there was one, ended at a time.
@@ -189,12 +188,14 @@ func moverFault(observed *unstructured.Unstructured) string {
 	return fmt.Sprintf("the last synchronization failed, VolSync repeats it: %s", text(observed, "status", "latestMoverStatus", "logs"))
 }
 
+// snapshotProgress reads the status of a VolumeSnapshot. Its controller repeats what failed, and removes the error once
+// it has succeeded, so only a timeout or a person ends it.
 func snapshotProgress(observed *unstructured.Unstructured) Progress {
 	if ready, _, _ := unstructured.NestedBool(observed.Object, "status", "readyToUse"); ready {
 		return succeeded(opsv1alpha1.SucceededVolumeSnapshot, "the snapshot is ready to use")
 	}
 	if fault := text(observed, "status", "error", "message"); fault != "" {
-		return failed(opsv1alpha1.FailedVolumeSnapshot, fault)
+		return running(opsv1alpha1.RunningEngineStarted, fault).repeated(opsv1alpha1.SucceededVolumeSnapshotFailed, fault)
 	}
 	if text(observed, "status", "boundVolumeSnapshotContentName") == "" {
 		return pending("the snapshot controller has not begun: does it run?")

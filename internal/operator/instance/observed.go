@@ -8,6 +8,7 @@ import (
 	"tend.dev/tend/internal/operator/apply"
 	"tend.dev/tend/internal/operator/bounds"
 	"tend.dev/tend/internal/operator/health"
+	"tend.dev/tend/internal/operator/operation"
 )
 
 // Observed holds what Plan knows besides the instance.
@@ -60,6 +61,8 @@ type Upgrade struct {
 	Values map[string]any
 	// Running is set while an Operation carries it out.
 	Running bool
+	// Abandoned are the versions and values that Operations have requested which have failed or were cancelled since.
+	Abandoned []operation.Overlay
 }
 
 // Refusal is an object that could not be applied because of fields that other managers have set.

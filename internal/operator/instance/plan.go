@@ -12,7 +12,6 @@ import (
 	"tend.dev/tend/internal/operator/health"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/transition"
-	"tend.dev/tend/internal/operator/window"
 )
 
 // Result is a decision of Plan. A reconcile carries it out in the order of the fields; a crash between any two
@@ -142,7 +141,7 @@ func (p *planner) managed() {
 		p.apply(children)
 		p.takeOver(children)
 		p.replaced(children)
-		p.hold()
+		p.hold(children)
 		p.tookOver()
 		p.request(children)
 	}
@@ -243,27 +242,4 @@ func (p *planner) replaced(children []*unstructured.Unstructured) {
 			p.result.Delete = append(p.result.Delete, live)
 		}
 	}
-}
-
-// hold delays changes of an installed release until the maintenance window opens. It doesn't delay a first
-// installation, or an Upgrade that was started in the window. An invalid window counts as closed.
-func (p *planner) hold() {
-	declared, err := window.Of(p.instance.Annotations)
-	if err != nil {
-		p.set(appsv1alpha1.ConditionBlocked, metav1.ConditionTrue, appsv1alpha1.BlockedValidationFailed, err.Error())
-	}
-	opens := declared.Opens(p.now)
-	change := len(p.result.Apply)+len(p.result.Delete) > 0
-	first := p.observed.child(kindHelmRelease, p.instance.Spec.Release.Name) == nil
-	upgrading := p.observed.Upgrade != nil && p.observed.Upgrade.Running
-	if !change || first || upgrading || err == nil && opens.IsZero() {
-		return
-	}
-	p.held = "a change waits: " + identity.AnnotationMaintenanceWindow + " is invalid"
-	if err == nil {
-		p.held = "a change waits for the maintenance window, which opens at " + opens.Format(time.RFC3339)
-		p.result.After = opens.Sub(p.now)
-	}
-	p.result.Apply, p.result.Delete = nil, nil
-	p.set(appsv1alpha1.ConditionSuspended, metav1.ConditionTrue, appsv1alpha1.SuspendedMaintenanceWindow, p.held)
 }

@@ -24,5 +24,8 @@ func (r *Reconciler) upgrade(ctx context.Context, instance *appsv1alpha1.Applica
 		return op.Spec.TargetRef.Name == instance.Name && op.Spec.Engine == opsv1alpha1.EngineHelm &&
 			operation.Underway(&op) && op.Status.TargetGeneration == instance.Generation
 	})
-	return &Upgrade{Version: overlay.Version, Values: overlay.Values, Running: running}, nil
+	return &Upgrade{
+		Version: overlay.Version, Values: overlay.Values, Running: running,
+		Abandoned: operation.AbandonedOf(instance, operations.Items),
+	}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"tend.dev/tend/internal/operator/identity"
+	"tend.dev/tend/internal/operator/operation"
 )
 
 // TestMaintenanceWindow: noon is a Wednesday; the window is on Sundays from 02:00 to 04:00.
@@ -60,6 +61,48 @@ func TestMaintenanceWindow(t *testing.T) {
 			suspended := meta.FindStatusCondition(result.Status.Conditions, "Suspended")
 			if test.after > 0 && !strings.Contains(suspended.Message, "opens at 20") {
 				t.Errorf("%s: Suspended does not say when the window opens: %q", test.reason, suspended.Message)
+			}
+		})
+	}
+}
+
+// TestAbandonedUpgradeLeavesTheWindow: the window has closed when an Upgrade ends without success. Flux must not go on
+// with what that one has requested. Any other change waits.
+func TestAbandonedUpgradeLeavesTheWindow(t *testing.T) {
+	const own = "1.2.3+5"
+	values := map[string]any{"replicas": 3.0}
+	both, only := operation.Overlay{Version: "2.0.0", Values: values}, operation.Overlay{Version: own, Values: values}
+	for name, test := range map[string]struct {
+		reason    string
+		has       operation.Overlay
+		abandoned []operation.Overlay
+		cluster   string
+		applies   int
+	}{
+		"version and values": {"both return", both, []operation.Overlay{both}, "berlin", 2},
+		"only values":        {"the source is as it should be", only, []operation.Overlay{only}, "berlin", 1},
+		"two":                {"each is taken back", both, []operation.Overlay{{Version: "3.0.0"}, both}, "berlin", 2},
+		"none":               {"it succeeded, and was deleted", both, nil, "berlin", 0},
+		"another version":    {"that one was not requested by it", operation.Overlay{Version: "0.9.0"}, []operation.Overlay{both}, "berlin", 0},
+		"no effect": {"the labels change, and what it requested is there", operation.Overlay{Version: own},
+			[]operation.Overlay{both, only}, "rome", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			instance := web()
+			instance.Annotations = map[string]string{identity.AnnotationMaintenanceWindow: `{schedule: "0 2 * * 0", duration: 2h}`}
+			has := &Observed{ClusterID: "berlin", Upgrade: &Upgrade{Version: test.has.Version, Values: test.has.Values}}
+			live, err := desired(instance, has)
+			if err != nil {
+				t.Fatal(err)
+			}
+			observed := &Observed{ClusterID: test.cluster, Children: live,
+				Upgrade: &Upgrade{Version: own, Abandoned: test.abandoned}}
+			result := Plan(instance, observed, noon)
+			if len(result.Apply) != test.applies {
+				t.Errorf("%s: %d objects are applied, want %d", test.reason, len(result.Apply), test.applies)
+			}
+			if waits := strings.Contains(conditions(result.Status), "Suspended=True/MaintenanceWindow"); waits == (test.applies > 0) {
+				t.Errorf("%s: %s", test.reason, conditions(result.Status))
 			}
 		})
 	}

@@ -43,7 +43,8 @@ func (a *appliedJobs) Load(ctx context.Context, page int) ([]byte, error) {
 	return []byte(stored.Data[keyApplied]), nil
 }
 
-// Save applies the ConfigMap of a page. Nothing reads it from the cache, so it isn't watched.
+// Save applies the ConfigMap of a page, also over what a person or a restore has written. Nothing reads it from the
+// cache, so it isn't watched.
 func (a *appliedJobs) Save(ctx context.Context, page int, text []byte) error {
 	wanted := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{keyApplied: string(text)},
@@ -56,7 +57,7 @@ func (a *appliedJobs) Save(ctx context.Context, page int, text []byte) error {
 	}
 	wanted.SetLabels(labels)
 	err := a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), owner,
-		client.DisableReadYourWritesConsistency)
+		client.ForceOwnership, client.DisableReadYourWritesConsistency)
 	if err != nil {
 		return fmt.Errorf("write the ConfigMap %s/%s: %w", a.Namespace, pageName(page), err)
 	}

@@ -122,8 +122,9 @@ func (s *store) read(ctx context.Context) (*Credentials, error) {
 	return readCredentials(secret), nil
 }
 
-// Save applies the Secret, which the Cluster owns. A registration also stores the keys that came with the token; a
-// rotation keeps the stored ones.
+// Save applies the Secret, which the Cluster owns, also over fields that a person has written: the control plane knows
+// only the newest credential. A registration also stores the keys that came with the token; a rotation keeps the stored
+// ones.
 func (s *store) Save(ctx context.Context, credential pull.Credential) error {
 	next := Credentials{
 		RegisteredWith: Token{Value: s.Exchange.Token}.fingerprint(), Forced: s.Exchange.Forced, RegisteredAt: s.now(),
@@ -162,7 +163,8 @@ func (s *store) Save(ctx context.Context, credential pull.Credential) error {
 	wanted.SetOwnerReferences([]metav1.OwnerReference{{
 		APIVersion: opsv1alpha1.GroupVersion.String(), Kind: kindCluster, Name: s.Cluster, UID: s.UID, Controller: &yes,
 	}})
-	if err := s.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), owner); err != nil {
+	err := s.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), owner, client.ForceOwnership)
+	if err != nil {
 		return fmt.Errorf("store the credentials in the Secret %s: %w", s.Key, err)
 	}
 	return nil

@@ -66,7 +66,7 @@ func older(job pull.Job, has string, live *metav1.PartialObjectMetadata) bool {
 func appliedAt(live *metav1.PartialObjectMetadata) (at time.Time) {
 	for _, entry := range live.GetManagedFields() {
 		if entry.Manager == identity.FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply &&
-			entry.Time != nil {
+			entry.Subresource == "" && entry.Time != nil { // a status was not requested
 			at = entry.Time.Time
 		}
 	}

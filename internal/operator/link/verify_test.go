@@ -37,6 +37,8 @@ func TestOlder(t *testing.T) {
 		live.SetManagedFields([]metav1.ManagedFieldsEntry{
 			{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Time: &metav1.Time{Time: created.Add(9 * time.Hour)}},
 			{Manager: identity.FieldManager, Operation: metav1.ManagedFieldsOperationApply, Time: &applied},
+			{Manager: identity.FieldManager, Operation: metav1.ManagedFieldsOperationApply, Subresource: "status",
+				Time: &metav1.Time{Time: created.Add(9 * time.Hour)}},
 		})
 		if got := older(job, test.has, live); got != test.want {
 			t.Errorf("%s: %s: got %t", name, test.reason, got)

@@ -76,12 +76,12 @@ func (d *decision) notSucceeded() {
 
 // failing sets the conditions of an engine that repeats what failed: an earlier success doesn't count any more.
 func (d *decision) failing(p engine.Progress) {
-	if !p.Failing {
+	if p.Failing == "" {
 		d.recovered()
 		return
 	}
-	d.set(opsv1alpha1.ConditionSucceeded, false, opsv1alpha1.SucceededVolSyncFailed, p.Message)
-	d.set(opsv1alpha1.ConditionDegraded, true, opsv1alpha1.SucceededVolSyncFailed, p.Message)
+	d.set(opsv1alpha1.ConditionSucceeded, false, p.Failing, p.Message)
+	d.set(opsv1alpha1.ConditionDegraded, true, p.Failing, p.Message)
 }
 
 // recovered sets Degraded to False if the operation has that condition.

@@ -148,7 +148,7 @@ func (d *decision) progress(p engine.Progress) {
 	case engine.Suspended:
 		blocked, reason, message = true, opsv1alpha1.BlockedAwaitingResume, p.Message
 	case engine.Idle:
-		if !p.Failing {
+		if p.Failing == "" {
 			d.set(opsv1alpha1.ConditionSucceeded, true, p.Reason, p.Message)
 		}
 		p.Reason = opsv1alpha1.RunningVolSyncIdle

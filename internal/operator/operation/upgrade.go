@@ -31,12 +31,37 @@ type Overlay struct {
 // newer. The version is that of the last Upgrade with a version. The values are those of all Upgrades, in the order of
 // their start.
 func OverlayOf(instance *appsv1alpha1.ApplicationInstance, operations []opsv1alpha1.Operation) Overlay {
+	return overlay(instance, effective(instance, operations))
+}
+
+// AbandonedOf returns the versions and values that the instance's release had by Upgrades of the present spec that have
+// failed or were cancelled since.
+func AbandonedOf(instance *appsv1alpha1.ApplicationInstance, operations []opsv1alpha1.Operation) (all []Overlay) {
+	counts := effective(instance, operations)
+	for _, op := range operations {
+		if !upgrades(&op, instance) ||
+			op.Status.Phase != opsv1alpha1.PhaseFailed && op.Status.Phase != opsv1alpha1.PhaseCancelled {
+			continue
+		}
+		later := slices.IndexFunc(counts, func(other opsv1alpha1.Operation) bool {
+			return op.Status.StartedAt.Before(other.Status.StartedAt)
+		})
+		if later < 0 {
+			later = len(counts)
+		}
+		all = append(all, overlay(instance, append(slices.Clone(counts[:later]), op)))
+	}
+	return all
+}
+
+// overlay returns the version and values of Upgrades, in the order of their start.
+func overlay(instance *appsv1alpha1.ApplicationInstance, upgrades []opsv1alpha1.Operation) Overlay {
 	var made Overlay
 	if instance.Spec.Chart == nil {
 		return made
 	}
 	made.Version = instance.Spec.Chart.Version
-	for _, op := range effective(instance, operations) {
+	for _, op := range upgrades {
 		params, err := engine.UpgradeOf(&op)
 		if err != nil {
 			continue // the checks have refused it
@@ -52,15 +77,19 @@ func OverlayOf(instance *appsv1alpha1.ApplicationInstance, operations []opsv1alp
 // effective returns the instance's Upgrades that count, in the order of their start.
 func effective(instance *appsv1alpha1.ApplicationInstance, operations []opsv1alpha1.Operation) []opsv1alpha1.Operation {
 	list := slices.DeleteFunc(slices.Clone(operations), func(op opsv1alpha1.Operation) bool {
-		return op.Namespace != instance.Namespace || op.Spec.TargetRef.Name != instance.Name ||
-			op.Spec.Engine != opsv1alpha1.EngineHelm || op.Status.StartedAt == nil ||
-			op.Status.TargetGeneration != instance.Generation ||
-			!Underway(&op) && op.Status.Phase != opsv1alpha1.PhaseSucceeded
+		return !upgrades(&op, instance) || !Underway(&op) && op.Status.Phase != opsv1alpha1.PhaseSucceeded
 	})
 	slices.SortFunc(list, func(a, b opsv1alpha1.Operation) int {
 		return cmp.Or(a.Status.StartedAt.Compare(b.Status.StartedAt.Time), compare(&a, &b))
 	})
 	return list
+}
+
+// upgrades reports whether an operation is an Upgrade of the instance's present spec that has started.
+func upgrades(op *opsv1alpha1.Operation, instance *appsv1alpha1.ApplicationInstance) bool {
+	return op.Namespace == instance.Namespace && op.Spec.TargetRef.Name == instance.Name &&
+		op.Spec.Engine == opsv1alpha1.EngineHelm && op.Status.StartedAt != nil &&
+		op.Status.TargetGeneration == instance.Generation
 }
 
 // MergeValues returns values with a patch merged into them recursively. It changes neither.

@@ -70,3 +70,31 @@ func TestOverlayOf(t *testing.T) {
 		})
 	}
 }
+
+// TestAbandonedOf: what an Upgrade requested that ended without success is the version and values with those that
+// counted before it. One of an older spec has left nothing, and one that has not started neither.
+func TestAbandonedOf(t *testing.T) {
+	const succeeded, failed, cancelled = opsv1alpha1.PhaseSucceeded, opsv1alpha1.PhaseFailed, opsv1alpha1.PhaseCancelled
+	w := newWorld()
+	w.target.Generation = 3
+	for i, u := range []struct {
+		parameters string
+		phase      opsv1alpha1.OperationPhase
+		generation int64
+	}{
+		{`{"valuesPatch":{"a":1}}`, succeeded, 3}, {`{"targetVersion":"2.0.0"}`, failed, 3},
+		{`{"targetVersion":"9.0.0"}`, failed, 2}, {`{"targetVersion":"3.0.0"}`, succeeded, 3},
+		{`{"valuesPatch":{"b":2}}`, cancelled, 3}, {`{"targetVersion":"8.0.0"}`, opsv1alpha1.PhaseRunning, 3},
+	} {
+		op := w.operation(string(rune('a'+i)), opsv1alpha1.TypeUpgrade, opsv1alpha1.EngineHelm, u.parameters)
+		at := metav1.NewTime(epoch.Add(time.Duration(i) * time.Minute))
+		op.Status = opsv1alpha1.OperationStatus{Phase: u.phase, StartedAt: &at, TargetGeneration: u.generation}
+	}
+	w.operation("never", opsv1alpha1.TypeUpgrade, opsv1alpha1.EngineHelm, `{}`).Status.Phase = cancelled
+	want := []Overlay{
+		{Version: "2.0.0", Values: map[string]any{"a": 1.0}}, {Version: "3.0.0", Values: map[string]any{"a": 1.0, "b": 2.0}},
+	}
+	if diff := cmp.Diff(want, AbandonedOf(w.target, w.list())); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -133,8 +133,9 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	return reconcile.Result{RequeueAfter: max(again.Sub(r.Now()), time.Second)}, nil
 }
 
-// store applies the Secret, unless another writer has changed it since it was read. Fields that this operator once
-// wrote by an update are first adopted as applied; otherwise it would conflict with itself.
+// store applies the Secret, unless another writer has changed it since it was read. It takes over fields that a person
+// or a restore has written: a certificate must be renewed. Fields that this operator once wrote by an update are first
+// adopted as applied; otherwise they would stay when they are no longer wanted.
 func (r *reconciler) store(ctx context.Context, secret *corev1.Secret, id string, data map[string][]byte) error {
 	wanted := applycorev1.Secret(r.secret.Name, r.secret.Namespace).WithData(data).WithType(corev1.SecretTypeOpaque).
 		WithLabels(map[string]string{identity.LabelManagedBy: identity.ManagedBy})
@@ -147,7 +148,7 @@ func (r *reconciler) store(ctx context.Context, secret *corev1.Secret, id string
 		}
 		wanted.WithResourceVersion(secret.ResourceVersion)
 	}
-	if err := r.client.Apply(ctx, wanted, client.FieldOwner(identity.FieldManager)); err != nil {
+	if err := r.client.Apply(ctx, wanted, client.FieldOwner(identity.FieldManager), client.ForceOwnership); err != nil {
 		return fmt.Errorf("store the webhooks' certificate %s: %w", r.secret, err)
 	}
 	return nil
@@ -182,7 +183,7 @@ func (r *reconciler) trust(ctx context.Context, authority []byte) error {
 	if trusted {
 		return nil
 	}
-	if err := r.client.Apply(ctx, wanted, client.FieldOwner(identity.FieldManager)); err != nil {
+	if err := r.client.Apply(ctx, wanted, client.FieldOwner(identity.FieldManager), client.ForceOwnership); err != nil {
 		return fmt.Errorf("make the API server trust the webhooks: %w", err)
 	}
 	return nil

@@ -93,9 +93,9 @@ func (d *deeds) copied(live *unstructured.Unstructured) {
 		d.ran = d.ran || conditionOf(live, "Synchronizing").status != ""
 		d.completed = d.completed || manual != "" && text(live, "status", "lastManualSync") == manual
 	case cluster.VolumeSnapshot:
-		d.ran = d.ran || text(live, "status", "boundVolumeSnapshotContentName") != ""
+		isRepeated := text(live, "status", "error", "message") != "" // such an error ends nothing
+		d.ran = d.ran || isRepeated || text(live, "status", "boundVolumeSnapshotContentName") != ""
 		d.completed = d.completed || text(live, "status", "readyToUse") == "true"
-		d.failed = d.failed || text(live, "status", "error", "message") != ""
 	}
 }
 

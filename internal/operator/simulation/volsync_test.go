@@ -95,10 +95,9 @@ func (f *replications) set(live *unstructured.Unstructured, status map[string]an
 	_, _ = f.w.cluster.Update(live, cluster.Write{By: "volsync", Status: true})
 }
 
-// snapshot takes a snapshot, or reports an error, which ends it.
+// snapshot takes a snapshot. It may report an error at first, and then repeats it: the next status has none.
 func (f *replications) snapshot(live *unstructured.Unstructured) bool {
-	_, refused, _ := unstructured.NestedMap(live.Object, "status", "error")
-	if refused || text(live, "status", "readyToUse") == "true" {
+	if text(live, "status", "readyToUse") == "true" {
 		return false
 	}
 	first, over := f.due(live)

@@ -61,6 +61,8 @@ const (
 	SucceededVolumeSnapshot  = "VolumeSnapshotReadyToUse"
 	// SucceededVolSyncFailed is the reason for which a replication has not succeeded lately, and of its Degraded.
 	SucceededVolSyncFailed = "VolSyncLastSyncFailed"
+	// SucceededVolumeSnapshotFailed is the reason for which a snapshot has not succeeded yet, and of its Degraded.
+	SucceededVolumeSnapshotFailed = "VolumeSnapshotFailed"
 )
 
 // DegradedRecovered is the reason of Degraded when nothing fails any more.
@@ -80,7 +82,6 @@ const (
 	FailedJobDeadline        = "JobActiveDeadlineExceeded"
 	FailedHelmHookJob        = "HelmHookJobFailed"
 	FailedRolledBack         = "RolledBack"
-	FailedVolumeSnapshot     = "VolumeSnapshotFailed"
 )
 
 // Reasons of Cancelled.

@@ -88,9 +88,11 @@ func (r *Reconciler) surroundings(ctx context.Context, in *operation.Input) (err
 	return err
 }
 
+// target returns the operation's target; nil if there is none. The start records what the target declares, and an
+// Upgrade ends for good when that changes: an older state from the cache must not count.
 func (r *Reconciler) target(ctx context.Context, op *opsv1alpha1.Operation) (*appsv1alpha1.ApplicationInstance, error) {
 	name, reader := op.Spec.TargetRef.Name, client.Reader(r.Client)
-	if op.Status.StartedAt == nil { // the start records what the target declares
+	if op.Status.StartedAt == nil || op.Spec.Engine == opsv1alpha1.EngineHelm {
 		reader = r.Live
 	}
 	live := &unstructured.Unstructured{}
