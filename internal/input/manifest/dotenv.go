@@ -61,8 +61,8 @@ func bareValue(value string) string {
 }
 
 // quotedValue returns the value between the quote that first begins with and the next one, which may be on a later
-// line; last is the index of that line. Only spaces and a comment may follow the closing quote on its line: a value that
-// ended at a later quote would swallow the variables between them.
+// line; last is the index of that line. Only spaces and a comment may follow the closing quote on its line: a value
+// that ended at a later quote would swallow the variables between them.
 func quotedValue(first string, lines []string, at int) (value string, last int, err error) {
 	var out strings.Builder
 	quote, rest := first[:1], first[1:]
