@@ -59,6 +59,7 @@ type daemon struct {
 	events, audit *eventlog.Log
 	auditor       *eventlog.Auditor
 	files         files
+	sources       sources // of files, at other servers
 	nodes         *local.Service
 	fleet         nodeapi.Fleet
 	metrics       *reconciler.Metrics
