@@ -37,7 +37,7 @@ type server struct {
 	url    string
 	// removed: the server no longer accepts any machine as a node.
 	removed atomic.Bool
-	// behind is how far its clock is behind, in nanoseconds.
+	// behind is subtracted from its clock, in nanoseconds.
 	behind atomic.Int64
 	// renewals counts the requests for another certificate.
 	renewals atomic.Int64

@@ -31,14 +31,14 @@ const (
 	expired
 )
 
-// String says why a machine joins again.
+// String returns the reason for which a machine joins again.
 func (s standing) String() string {
 	return [...]string{"it is a node", "the node was removed", "the cluster has a new authority",
 		"the node's certificate has ended"}[s]
 }
 
-// standing asks a server for the machine's standing. A server that answers shows that this machine's clock is ahead: the
-// certificate has not ended.
+// standing asks a server for the machine's standing. If the certificate has ended by this machine's clock and a server
+// accepts it all the same, the clock is ahead.
 func (i *identity) standing(ctx context.Context, o Options) standing {
 	unheard := stays
 	if i.ended() != nil {

@@ -66,7 +66,8 @@ func TestTheKeysOfABackup(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, file := range []string{"secret.key", snapshotFile} {
-			if text, unread := os.ReadFile(filepath.Join(folder, file)); err != nil || unread != nil || string(text) != test.want {
+			text, unread := os.ReadFile(filepath.Join(folder, file))
+			if err != nil || unread != nil || string(text) != test.want {
 				t.Errorf("%s: %s of %q, want %q: %v, %v", name, file, text, test.want, err, unread)
 			}
 		}

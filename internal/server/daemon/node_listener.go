@@ -160,8 +160,8 @@ const (
 	serverRenew = 30 * 24 * time.Hour
 )
 
-// renewing returns a certificate for each handshake: the last issued one, until it is due for renewal, another authority
-// issues, or the clock turns out to have been ahead: no other machine accepts a certificate from the future.
+// renewing returns a certificate for each handshake: the last issued one, until it is due for renewal or another
+// authority issues. One that was issued while the clock was ahead is not used either: no other machine accepts it yet.
 func renewing(
 	now func() time.Time, issuer func() string, issue func(life time.Duration) (tls.Certificate, error),
 ) func() (*tls.Certificate, error) {

@@ -182,7 +182,8 @@ func TestCrashBetweenTheMoves(t *testing.T) {
 			}
 		}
 		for range 2 { // a server starts twice
-			if err := errors.Join(CheckRoot(root, filepath.Join(root, "state")), Finish(root, slog.New(slog.DiscardHandler))); err != nil {
+			if err := errors.Join(CheckRoot(root, filepath.Join(root, "state")),
+				Finish(root, slog.New(slog.DiscardHandler))); err != nil {
 				t.Fatalf("after %d moves: %v", done, err)
 			}
 		}
