@@ -1,7 +1,6 @@
 package member
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -88,22 +87,14 @@ func (i *identity) keep(known join.Membership) error {
 func identify(ctx context.Context, o Options) (*identity, error) {
 	i := &identity{path: filepath.Join(o.Root, file), now: o.Now, log: o.Logger}
 	err, again := i.read(), stays
-	if err == nil && o.Token != "" {
+	if err == nil && (o.Token != "" || i.ended() != nil) {
 		again = i.standing(ctx, o)
 	}
 	switch {
-	case again != stays:
-		o.Server = cmp.Or(o.Server, i.known.Server)
-		known, err := enter(ctx, o)
-		if err != nil {
-			return nil, fmt.Errorf("this machine is no longer a node of the cluster, and could not join again: %w",
-				err)
-		}
-		if known.Former = i.known.Former; again == removed {
-			known.Former = slices.Compact(slices.Sorted(slices.Values(append(known.Former, i.known.Node, known.Node))))
-		}
-		o.Logger.InfoContext(ctx, "joined again: the node was removed, or the cluster has a new authority")
-		return i, i.keep(known)
+	case again == expired && o.Token == "":
+		return nil, i.ended()
+	case o.Token != "" && again != stays:
+		return i, i.joinAgain(ctx, o, again)
 	case err == nil && o.Server != "" && o.Server != i.known.Server:
 		known := i.known
 		known.Server, known.Servers = o.Server, nil
@@ -120,50 +111,6 @@ func identify(ctx context.Context, o Options) (*identity, error) {
 	}
 	known.Former = []string{known.Node} // the root may be new, and the machine not
 	return i, i.keep(known)
-}
-
-// askTime bounds the question whether the machine is still a node.
-const askTime = 10 * time.Second
-
-// standing is the view that the cluster has of a machine that has joined.
-type standing int
-
-const (
-	// stays: as one of its nodes, or the cluster doesn't answer.
-	stays standing = iota
-	// removed: the node was removed from the cluster.
-	removed
-	// strange: the cluster's authority isn't one that the machine knows.
-	strange
-)
-
-// standing asks a server for the machine's standing.
-func (i *identity) standing(ctx context.Context, o Options) standing {
-	config, err := authority.FollowingTLS(i.roots, i.certificate, "h2")
-	if err != nil {
-		return stays
-	}
-	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true, DialContext: o.Dial}
-	defer transport.CloseIdleConnections()
-	ctx, cancel := context.WithTimeout(ctx, askTime)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
-		cmp.Or(o.Server, i.known.Server)+remote.Prefix+"state", nil)
-	if err != nil {
-		return stays
-	}
-	answer, err := (&http.Client{Transport: transport}).Do(request)
-	if errors.As(err, new(x509.UnknownAuthorityError)) {
-		return strange
-	}
-	if err != nil {
-		return stays
-	}
-	_ = answer.Body.Close()
-	if answer.StatusCode == http.StatusUnauthorized {
-		return removed
-	}
-	return stays
 }
 
 // The backoff between two attempts to join: doubling, with jitter. All of them take about a minute.
@@ -270,7 +217,10 @@ func (i *identity) renewDue(ctx context.Context, client *http.Client) error {
 	if err != nil || leaf.NotAfter.Sub(i.now()) > authority.NodeLife/3 {
 		return err
 	}
-	return i.renewNow(ctx, client)
+	if err := i.renewNow(ctx, client); err != nil {
+		return errors.Join(err, i.ended())
+	}
+	return nil
 }
 
 // renewFor renews the certificate if the cluster's authorities differ from those that this machine has, as during a

@@ -37,13 +37,16 @@ type server struct {
 	url    string
 	// removed: the server no longer accepts any machine as a node.
 	removed atomic.Bool
+	// behind is subtracted from its clock, in nanoseconds.
+	behind atomic.Int64
 	// renewals counts the requests for another certificate.
 	renewals atomic.Int64
 }
 
 func newServer(t *testing.T) *server {
 	t.Helper()
-	ca, err := authority.Found("test", time.Now)
+	s := &server{}
+	ca, err := authority.Found("test", func() time.Time { return time.Now().Add(-time.Duration(s.behind.Load())) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +54,6 @@ func newServer(t *testing.T) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{}
 	s.desk = join.Desk{
 		Authority: ca, Cluster: "c1", Member: authority.MachineOf,
 		Enter: func(_ context.Context, a join.Applicant) (authority.Machine, error) {
@@ -192,6 +194,7 @@ func TestJoinOnce(t *testing.T) {
 func TestJoinAgain(t *testing.T) {
 	for name, test := range map[string]struct {
 		removed, other bool // another authority
+		ended          bool // its certificate
 		token          bool // a valid token
 		again          bool
 		want           string
@@ -200,10 +203,16 @@ func TestJoinAgain(t *testing.T) {
 		"removed, with a used token":      {removed: true, want: "could not join again"},
 		"another authority, with a token": {other: true, token: true, again: true},
 		"still a node, with a token":      {token: true},
+		"expired, with a token":           {ended: true, token: true, again: true},
+		"expired, with a used token":      {ended: true, want: "the node's certificate has ended"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t)
-			root, first := joined(t, s)
+			join := joined
+			if test.ended {
+				join = joinedEarlier
+			}
+			root, first := join(t, s)
 			if err := first.cleared(); err != nil {
 				t.Fatal(err)
 			}
@@ -229,7 +238,7 @@ func TestJoinAgain(t *testing.T) {
 			if again := !bytes.Equal(i.membership().Certificate, first.membership().Certificate); again != test.again {
 				t.Errorf("it joined again: %v", again)
 			}
-			if former := i.membership().Former; slices.Equal(former, []string{"n1"}) != (test.removed && test.again) {
+			if former := i.membership().Former; slices.Equal(former, []string{"n1"}) != (!test.other && test.again) {
 				t.Errorf("it stops what it ran as %v", former)
 			}
 		})

@@ -3,9 +3,12 @@ package peer
 import (
 	"context"
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/node/nodeapi/authority"
@@ -43,15 +46,47 @@ func ofServers(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// Fetch reads a file of the server at an address. It returns that server's problem, or the error of keep.
+// silence is the longest time that Fetch waits for a server's answer, or for more of it. A stalled server's connection
+// may stay open.
+const silence = 20 * time.Second
+
+// errSilent is returned if a server is silent for that long.
+var errSilent = fmt.Errorf("the server sent nothing for %s", silence)
+
+// Fetch reads a file of the server at an address. It returns that server's problem, or the error of keep. A server that
+// falls silent is an error too; the whole takes as long as the file needs.
 func Fetch(ctx context.Context, config *tls.Config, address, digest string, keep func(io.Reader) error) error {
 	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
-	answer, err := wire.Caller{Base: "https://" + address, Do: transport.RoundTrip}.Send(ctx, http.MethodGet,
-		FilesPath+url.PathEscape(digest), nil)
-	if err != nil {
-		return err
+	return fetch(ctx, wire.Caller{Base: "https://" + address, Do: transport.RoundTrip}, digest, keep)
+}
+
+func fetch(ctx context.Context, server wire.Caller, digest string, keep func(io.Reader) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	waiting := time.AfterFunc(silence, func() { cancel(errSilent) })
+	defer waiting.Stop()
+	answer, err := server.Send(ctx, http.MethodGet, FilesPath+url.PathEscape(digest), nil)
+	waiting.Stop()
+	if err == nil {
+		defer answer.Body.Close()
+		err = keep(&heard{answer.Body, waiting})
 	}
-	defer answer.Body.Close()
-	return keep(answer.Body)
+	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
+		return errSilent
+	}
+	return err
+}
+
+// heard is a body of which each read is waited for.
+type heard struct {
+	body    io.Reader
+	waiting *time.Timer
+}
+
+// Read implements io.Reader.
+func (h *heard) Read(p []byte) (int, error) {
+	h.waiting.Reset(silence)
+	defer h.waiting.Stop()
+	return h.body.Read(p)
 }

@@ -55,11 +55,10 @@ func (d *daemon) takeBackup(ctx context.Context, w io.Writer) (backup.Manifest, 
 	if err := errors.Join(os.RemoveAll(folder), os.Mkdir(folder, 0o700)); err != nil {
 		return backup.Manifest{}, fmt.Errorf("take a backup: %w", err)
 	}
-	spool := filepath.Join(folder, "snapshot.db")
-	if err := d.spool(ctx, spool); err != nil {
+	if err := d.copyState(ctx, folder); err != nil {
 		return backup.Manifest{}, err
 	}
-	entries, revision, err := etcd.ReadSnapshot(spool)
+	entries, revision, err := etcd.ReadSnapshot(filepath.Join(folder, snapshotFile))
 	if err != nil {
 		return backup.Manifest{}, fmt.Errorf("take a backup: %w", err)
 	}
@@ -67,7 +66,7 @@ func (d *daemon) takeBackup(ctx context.Context, w io.Writer) (backup.Manifest, 
 	if err != nil {
 		return backup.Manifest{}, fmt.Errorf("take a backup: %w", err)
 	}
-	return d.writeBackup(ctx, w, spool, contents)
+	return d.writeBackup(ctx, w, folder, contents)
 }
 
 // roomForCopy returns a Problem if the disk has no room to continue the copy of an external etcd, whose size is not
@@ -104,9 +103,9 @@ func (d *daemon) spool(ctx context.Context, path string) error {
 	return errors.Join(source.Snapshot(ctx, file), file.Close())
 }
 
-// writeBackup writes the parts.
+// writeBackup writes the parts, from the copies in a folder.
 func (d *daemon) writeBackup(
-	ctx context.Context, w io.Writer, spool string, contents *backup.Contents,
+	ctx context.Context, w io.Writer, folder string, contents *backup.Contents,
 ) (backup.Manifest, error) {
 	header := backup.Header{Tend: version.Version, Cluster: d.cluster.UID, Revision: contents.Revision(),
 		TakenAt: d.Now().UTC(), Plugins: d.installed()}
@@ -116,11 +115,11 @@ func (d *daemon) writeBackup(
 	if err != nil {
 		return backup.Manifest{}, err
 	}
-	if err := addFile(out, backup.Store, spool); err != nil {
+	if err := addFile(out, backup.Store, filepath.Join(folder, snapshotFile)); err != nil {
 		return backup.Manifest{}, err
 	}
 	for _, name := range backup.RootFiles {
-		if err := addFile(out, backup.RootFolder+name, filepath.Join(d.Root, name)); err != nil &&
+		if err := addFile(out, backup.RootFolder+name, filepath.Join(folder, name)); err != nil &&
 			!errors.Is(err, os.ErrNotExist) {
 			return backup.Manifest{}, err
 		}

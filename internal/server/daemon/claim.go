@@ -39,23 +39,24 @@ func (d *daemon) claim(ctx context.Context) error {
 	if d.several() {
 		return nil // the term is claimed when no other server has it
 	}
-	if err := d.begin(ctx); err != nil {
+	term, err := d.begin(ctx)
+	if err != nil {
 		return err
 	}
 	if d.pause.why() == "" {
-		if err := d.writeProgress(progress{Revision: d.term.Load().Revision(), Pause: d.lastPause}); err != nil {
+		if err := d.writeProgress(progress{Revision: term, Pause: d.lastPause}); err != nil {
 			d.Logger.WarnContext(ctx, "the cluster's progress could not be stored", "error", err)
 		}
 	}
 	return nil
 }
 
-// begin claims the controllers of a store that no other server can have.
-func (d *daemon) begin(ctx context.Context) error {
+// begin claims the controllers of a store that no other server can have, and returns the term's revision.
+func (d *daemon) begin(ctx context.Context) (int64, error) {
 	term, err := controlplane.Begin(ctx, d.store)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	d.term.Store(term)
-	return nil
+	return term.Revision(), nil
 }

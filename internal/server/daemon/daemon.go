@@ -59,6 +59,7 @@ type daemon struct {
 	events, audit *eventlog.Log
 	auditor       *eventlog.Auditor
 	files         files
+	sources       sources // of files, at other servers
 	nodes         *local.Service
 	fleet         nodeapi.Fleet
 	metrics       *reconciler.Metrics
@@ -126,7 +127,7 @@ func (d *daemon) opening() []func(context.Context) error {
 
 // prepareRoot creates the folders, readable only by their owner.
 func (d *daemon) prepareRoot(context.Context) (err error) {
-	if err := errors.Join(restore.CheckRoot(d.Root), restore.Finish(d.Root, d.Logger)); err != nil {
+	if err := errors.Join(restore.CheckRoot(d.Root, d.Data), restore.Finish(d.Root, d.Logger)); err != nil {
 		return err
 	}
 	d.used, err = d.Prepare()

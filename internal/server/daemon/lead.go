@@ -109,32 +109,34 @@ func (d *daemon) leadFor(ctx context.Context, term *controlplane.Term) error {
 
 // claimed makes sure that no other server has the controllers while this one resumes the cluster. It claims them again
 // each time: afterwards a commit of an earlier resume that got no answer is either visible or can no longer be applied.
-// It returns false if the cluster is not paused, so that there is nothing to settle.
-func (d *daemon) claimed(ctx context.Context) (bool, error) {
+// It returns the revision of the term in which all of the resume is committed, which may end at any time; 0 if the
+// cluster is not paused, so that there is nothing to settle.
+func (d *daemon) claimed(ctx context.Context) (int64, error) {
 	switch {
 	case d.pause.why() == "":
-		return false, nil
+		return 0, nil
 	case !d.several():
-		if err := d.begin(ctx); err != nil {
-			return false, err
+		term, err := d.begin(ctx)
+		if err != nil {
+			return 0, err
 		}
-		return true, d.view.WaitFor(ctx, d.term.Load().Revision())
+		return term, d.view.WaitFor(ctx, term)
 	}
 	wait, cancel := context.WithTimeout(ctx, 2*controlplane.ElectionTTL)
 	defer cancel()
 	term, err := d.elect(wait)
 	if err == nil {
-		return true, d.view.WaitFor(ctx, term.Revision())
+		return term.Revision(), d.view.WaitFor(ctx, term.Revision())
 	}
 	if d.followPause(ctx); d.pause.why() == "" { // another server has resumed meanwhile
-		return false, nil
+		return 0, nil
 	}
 	holder, unread := d.store.Get(ctx, controlplane.ElectionKey)
 	if other := controlplane.Leader(holder.Value); unread == nil && other != "" && other != d.Name {
-		return false, &api.Problem{Status: http.StatusConflict, Detail: "server " + other + " resumes at this moment",
+		return 0, &api.Problem{Status: http.StatusConflict, Detail: "server " + other + " resumes at this moment",
 			Next: "wait a moment; if tend get still says that it is paused: tend resume"}
 	}
-	return false, fmt.Errorf("claim the controllers: %w", err)
+	return 0, fmt.Errorf("claim the controllers: %w", err)
 }
 
 // unclaimed releases the controllers after a failed resume.

@@ -161,26 +161,26 @@ const (
 )
 
 // renewing returns a certificate for each handshake: the last issued one, until it is due for renewal or another
-// authority issues.
+// authority issues. One that was issued while the clock was ahead is not used either: no other machine accepts it yet.
 func renewing(
 	now func() time.Time, issuer func() string, issue func(life time.Duration) (tls.Certificate, error),
 ) func() (*tls.Certificate, error) {
 	var mu sync.Mutex
 	var current *tls.Certificate
-	var ends time.Time
+	var from time.Time
 	var issuedBy string
 	return func() (*tls.Certificate, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		if current != nil && ends.Sub(now()) > serverRenew && issuedBy == issuer() {
+		by, at := issuer(), now().Round(0) // by the wall clock
+		if age := at.Sub(from); current != nil && 0 <= age && age < serverLife-serverRenew && issuedBy == by {
 			return current, nil
 		}
-		by := issuer()
 		issued, err := issue(serverLife)
 		if err != nil {
 			return nil, err
 		}
-		current, ends, issuedBy = &issued, now().Add(serverLife), by
+		current, from, issuedBy = &issued, at, by
 		return current, nil
 	}
 }

@@ -187,11 +187,12 @@ func (d *daemon) copyMissing(ctx context.Context) bool {
 	return whole
 }
 
-// copyFile copies a file from the first server that has it.
+// copyFile copies a file from the first server that has it, of those that answer.
 func (d *daemon) copyFile(ctx context.Context, digest string) error {
 	err := fmt.Errorf("no other server runs: %w", store.ErrNotFound)
-	for _, address := range d.others() {
-		if err = d.copyFrom(ctx, address, digest); err == nil {
+	for _, address := range d.sources.order(d.others()) {
+		err = d.copyFrom(ctx, address, digest)
+		if d.sources.note(address, err, d.Now()); err == nil {
 			return nil
 		}
 	}

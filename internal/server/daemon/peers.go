@@ -60,6 +60,7 @@ func (d *daemon) openPeers(ctx context.Context) (*etcd.Peers, error) {
 	if err := d.choosePeers(&settings); err != nil {
 		return nil, err
 	}
+	d.PeerListen = settings.Listen // no pod may listen there
 	if !known {
 		settings.State = membership.Added
 	}

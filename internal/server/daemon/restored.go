@@ -120,12 +120,12 @@ func (d *daemon) beginPause(ctx context.Context, f finding, reason string) (*rec
 }
 
 // endPause ends the pause, with one commit for all servers.
-func (d *daemon) endPause(ctx context.Context) error {
+func (d *daemon) endPause(ctx context.Context, term int64) error {
 	pause := d.snapshot().Pause()
 	if !pause.Exists() {
 		return nil
 	}
-	revision, err := d.resumeTxn("resume.end").If(records.PauseKey, pause.Modified).Delete(records.PauseKey).
+	revision, err := resumeTxn("resume.end", term).If(records.PauseKey, pause.Modified).Delete(records.PauseKey).
 		Put(records.LastPauseKey, *pause.Value).Commit(ctx, d.store)
 	if err != nil {
 		return fmt.Errorf("end the pause: %w", err)

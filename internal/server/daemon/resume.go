@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"tend.dev/tend/internal/core/adoption"
 	"tend.dev/tend/internal/node/runtime"
 	"tend.dev/tend/internal/server/controlplane"
+	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -27,14 +29,26 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 	defer d.resuming.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resumeTime)
 	defer cancel()
+	result, err := d.resumeInTerm(ctx, unknown)
+	if conflict, ok := errors.AsType[*store.ConflictError](err); ok && conflict.Key == controlplane.ElectionKey {
+		err = &api.Problem{Status: http.StatusConflict, Title: "Conflict",
+			Detail: "this server gave up the controllers meanwhile, or another one took them: " + err.Error(),
+			Next:   "tend resume continues"}
+	}
+	return result, err
+}
+
+// resumeInTerm does the work of resume. All that it commits is applied only during the term that it claims.
+func (d *daemon) resumeInTerm(ctx context.Context, unknown api.UnknownContainers) (api.ResumeResult, error) {
 	if err := d.catchUp(ctx); err != nil {
 		return api.ResumeResult{}, err
 	}
-	settles, err := d.claimed(ctx)
+	term, err := d.claimed(ctx)
 	defer d.unclaimed(ctx)
 	if err != nil {
 		return api.ResumeResult{}, err
 	}
+	settles := term != 0
 	snap := d.snapshot()
 	absent := d.absent(snap)
 	if settles && len(absent) > 0 && unknown != api.UnknownKeep {
@@ -51,7 +65,7 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 			Detail: "the store doesn't know these containers of this cluster: " + strings.Join(result.Unknown, ", "),
 			Next:   "tend resume --stop stops and removes them (volumes stay); tend resume --keep leaves them running, quarantined"}
 	}
-	if err := d.adopt(ctx, snap, adopted); err != nil {
+	if err := d.adopt(ctx, snap, adopted, term); err != nil {
 		return result, err
 	}
 	if err := d.discardEnded(ctx, adopted); err != nil {
@@ -66,10 +80,10 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 	if !settles {
 		return result, nil
 	}
-	if err := d.settle(ctx); err != nil {
+	if err := d.settle(ctx, term); err != nil {
 		return result, err
 	}
-	if err := d.endPause(ctx); err != nil {
+	if err := d.endPause(ctx, term); err != nil {
 		return result, err
 	}
 	d.Logger.InfoContext(ctx, "resumed", "adopted", result.Adopted, "stopped", result.Stopped, "kept", result.Unknown)
@@ -77,9 +91,10 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 	return result, nil
 }
 
-// resumeTxn begins a commit of a resume, which is applied only while this server has the controllers.
-func (d *daemon) resumeTxn(site string) *records.Txn {
-	return records.NewTxn(site).If(controlplane.ElectionKey, d.term.Load().Revision())
+// resumeTxn begins a commit of a resume, which is applied only during the term in which the resume began. A pause that
+// begins meanwhile ends that term.
+func resumeTxn(site string, term int64) *records.Txn {
+	return records.NewTxn(site).If(controlplane.ElectionKey, term)
 }
 
 // catchUp waits until the view has everything that is stored. Before that, every container would seem unknown, and

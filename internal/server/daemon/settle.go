@@ -8,7 +8,6 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/node/runtime"
-	"tend.dev/tend/internal/server/controlplane"
 	"tend.dev/tend/internal/store/records"
 )
 
@@ -21,13 +20,13 @@ const unknownRun = "unknown: restored from a backup; it may have run since. Next
 // settle keeps a restored store from running anything again by itself. The outcome of a run since the backup is
 // unknown, unless its container still runs here: such a run ends. Due times of cron jobs up to now are skipped, and
 // commands of an unfinished rollout wait for a person. It may be repeated.
-func (d *daemon) settle(ctx context.Context) error {
+func (d *daemon) settle(ctx context.Context, term int64) error {
 	running, err := d.runningTasks(ctx)
 	if err != nil {
 		return err
 	}
 	snap, now := d.snapshot(), d.Now().UTC()
-	s := settlement{snap: snap, running: running, now: now, term: d.term.Load().Revision(), commit: d.settled}
+	s := settlement{snap: snap, running: running, now: now, term: term, commit: d.settled}
 	for record := range snap.Prefix(records.RunsPrefix) {
 		if run, ok := record.Value.(*api.Run); ok && !run.State.Ended() && !s.goesOn(*run, running) {
 			s.end(ctx, records.Read[api.Run]{Value: run, Modified: record.Modified})
@@ -206,7 +205,7 @@ func (s *settlement) finished(read records.Read[api.Object]) bool {
 func (s *settlement) begin(ctx context.Context) *records.Txn {
 	s.flush(ctx, settleOps)
 	if s.txn == nil {
-		s.txn = records.NewTxn("resume.settle").If(controlplane.ElectionKey, s.term)
+		s.txn = resumeTxn("resume.settle", s.term)
 	}
 	return s.txn
 }

@@ -19,7 +19,7 @@ import (
 // after a crash or an error: files that are no longer staged were moved before.
 func Finish(root string, logger *slog.Logger) error {
 	staged := filepath.Join(root, ready)
-	text, err := os.ReadFile(filepath.Join(staged, "plan.json"))
+	text, err := os.ReadFile(filepath.Join(staged, planFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return os.RemoveAll(staged) // everything was moved but the folder itself
 	}
@@ -43,7 +43,7 @@ func Finish(root string, logger *slog.Logger) error {
 	}
 	logger.Info("restored from a backup", "root", root, "cluster", p.Cluster)
 	// Removing the plan ends the restore, so it comes before the folder.
-	return errors.Join(os.Remove(filepath.Join(staged, "plan.json")), durable.Sync(staged), os.RemoveAll(staged),
+	return errors.Join(os.Remove(filepath.Join(staged, planFile)), durable.Sync(staged), os.RemoveAll(staged),
 		os.RemoveAll(filepath.Join(p.Data, member)), durable.Sync(root), durable.Sync(p.Data))
 }
 

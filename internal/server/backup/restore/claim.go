@@ -113,14 +113,27 @@ func (s *site) undo() error {
 	return nil
 }
 
-// CheckRoot is called by a server before it uses a root. It returns ErrInterrupted if the root holds nothing but an
-// unfinished restore, and ErrBusy while a restore writes to it.
-func CheckRoot(root string) error {
-	path := filepath.Join(root, partial)
-	folder, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// CheckRoot is called by a server before it uses a root and its data dir. It returns ErrInterrupted if the root holds
+// nothing but an unfinished restore, and ErrBusy while a restore writes to it. It removes the files of a restore that
+// ended before it replaced anything.
+func CheckRoot(root, data string) error {
+	path, store := filepath.Join(root, partial), filepath.Join(data, member)
+	begun, err := exists(path)
+	if err != nil {
+		return err
 	}
+	committed, err := exists(filepath.Join(root, ready, planFile))
+	if err != nil {
+		return err
+	}
+	left, err := exists(store)
+	if err != nil || !begun && (committed || !left) {
+		return err
+	}
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return err
+	}
+	folder, err := os.Open(path)
 	if err != nil {
 		return err
 	}
@@ -128,11 +141,24 @@ func CheckRoot(root string) error {
 	if err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return fmt.Errorf("%w: into %s: start the server when it has ended", ErrBusy, root)
 	}
-	if _, err := os.Stat(filepath.Join(root, "secret.key")); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(root, "secret.key")); begun && errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: into %s: run tend restore again, or remove %s for a new, empty cluster",
 			ErrInterrupted, root, path)
 	}
-	return os.RemoveAll(path) // the restore ended before it replaced anything
+	if !committed { // else the store is that of the restore that Finish ends
+		if err := os.RemoveAll(store); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(path)
+}
+
+func exists(path string) (bool, error) {
+	_, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func sumOf(path string) ([]byte, error) {

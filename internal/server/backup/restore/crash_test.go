@@ -67,20 +67,56 @@ func TestKilledWhileItReads(t *testing.T) {
 	if _, err := Restore(t.Context(), bytes.NewReader(file), Options{Root: root}); err == nil {
 		t.Error("two restores write to one root")
 	}
-	if err := CheckRoot(root); !errors.Is(err, ErrBusy) {
+	if err := CheckRoot(root, filepath.Join(root, "state")); !errors.Is(err, ErrBusy) {
 		t.Errorf("a server starts beside a restore: %v", err)
 	}
 	if err := command.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = command.Wait()
-	if err := CheckRoot(root); !errors.Is(err, ErrInterrupted) {
+	if err := CheckRoot(root, filepath.Join(root, "state")); !errors.Is(err, ErrInterrupted) {
 		t.Errorf("a server founds a new cluster where one was to be restored: %v", err)
 	}
 	if _, err := Restore(t.Context(), bytes.NewReader(file), Options{Root: root}); err != nil {
 		t.Fatal(err)
 	}
 	wantRestored(t, root, from)
+}
+
+// TestALeftStore: a server removes the store of a restore that ended before it replaced anything, also if that of an
+// earlier version removed the rest. The store of a committed restore stays, also if a further restore was killed.
+func TestALeftStore(t *testing.T) {
+	for name, test := range map[string]struct {
+		had  []string // files of the root
+		want error
+		left bool
+	}{
+		"killed":                     {had: []string{"secret.key", partial + "/x"}},
+		"killed, and cleared before": {had: []string{"secret.key"}},
+		"given up for a new cluster": {},
+		"killed in a new root":       {had: []string{partial + "/x"}, want: ErrInterrupted, left: true},
+		"committed":                  {had: []string{"secret.key", ready + "/" + planFile}, left: true},
+		"committed, another killed":  {had: []string{"secret.key", partial + "/x", ready + "/" + planFile}, left: true},
+	} {
+		root, data := t.TempDir(), t.TempDir()
+		store := filepath.Join(data, member)
+		for _, path := range append(test.had, "some") {
+			path = filepath.Join(root, path)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600),
+				os.MkdirAll(filepath.Join(store, "member"), 0o700)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := CheckRoot(root, data); !errors.Is(err, test.want) {
+			t.Errorf("%s: %v, want %v", name, err, test.want)
+		}
+		if _, err := os.Stat(store); (err == nil) != test.left {
+			t.Errorf("%s: the store: %v", name, err)
+		}
+		if _, err := os.Stat(filepath.Join(root, partial)); err == nil && test.want == nil {
+			t.Errorf("%s: %s is left", name, partial)
+		}
+	}
 }
 
 // TestAFullDisk: wherever the room ends, nothing of the root has changed, and nothing is left.
@@ -146,7 +182,8 @@ func TestCrashBetweenTheMoves(t *testing.T) {
 			}
 		}
 		for range 2 { // a server starts twice
-			if err := errors.Join(CheckRoot(root), Finish(root, slog.New(slog.DiscardHandler))); err != nil {
+			if err := errors.Join(CheckRoot(root, filepath.Join(root, "state")),
+				Finish(root, slog.New(slog.DiscardHandler))); err != nil {
 				t.Fatalf("after %d moves: %v", done, err)
 			}
 		}

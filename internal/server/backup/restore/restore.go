@@ -24,6 +24,8 @@ const (
 	replaced = "replaced"
 	// member is the restored store, in the data dir: it may be on another disk.
 	member = "restore.member"
+	// planFile is in ready once the restore is committed.
+	planFile = "plan.json"
 )
 
 // Options are the target of a restore. Only Root is required.
@@ -187,7 +189,7 @@ func (o Options) commit(manifest backup.Manifest) (aside string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err := writeFile(filepath.Join(o.Root, partial, "plan.json"), strings.NewReader(string(text)+"\n")); err != nil {
+	if err := writeFile(filepath.Join(o.Root, partial, planFile), strings.NewReader(string(text)+"\n")); err != nil {
 		return "", err
 	}
 	for _, folder := range []string{filepath.Join(o.Data, member), filepath.Join(o.Root, partial)} {

@@ -71,7 +71,7 @@ func TestRestore(t *testing.T) {
 			if _, err := Restore(t.Context(), bytes.NewReader(file), Options{Root: root}); err != nil {
 				t.Fatal(err)
 			}
-			if err := CheckRoot(root); err != nil {
+			if err := CheckRoot(root, filepath.Join(root, "state")); err != nil {
 				t.Error(err)
 			}
 			for _, left := range []string{partial, ready, replaced, "state/" + member} {
