@@ -67,10 +67,10 @@ func anonymousValue(entry store.Entry) string {
 }
 
 // ofClusters matches the keys of what is known of clusters and their objects: ids of objects and of jobs stand within
-// their texts, and hashes of tokens and of events.
+// their texts, hashes of tokens and of events, and the revisions in the keys of jobs.
 var (
 	ofClusters = regexp.MustCompile(`^/(clusters|actual/objects|status/applicationinstance)/`)
-	random     = regexp.MustCompile(`[0-9a-f]{16,}`)
+	random     = regexp.MustCompile(`[0-9a-f]{16,}|\^[0-9]+`)
 )
 
 func anonymous(value any) any {
