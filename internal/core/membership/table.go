@@ -75,9 +75,13 @@ var (
 	taken = Rule{Refused, "its name is taken",
 		"a server called {server} is there already, at {at}",
 		"choose another --name; if that server is lost: tend servers remove {server}, then join again"}
-	held = Rule{Refused, "the only one has it",
-		"{holder} at {at} is the only server, and it answers: this machine does not have its store",
+	thatOne = Rule{Refused, "it is the only one",
+		"server {server} at {at} is in the cluster already, and this machine does not have its store: it would vote without what it had promised to keep",
 		"give another --name and another --peer-listen"}
+	takenByOne = Rule{Refused, "the only one has its name",
+		"a server called {server} is there already, at {at}", "choose another --name"}
+	occupiedByOne = Rule{Refused, "the only one has its address",
+		"{address} is the address of server {holder}", "give another --peer-listen"}
 	takenOutside = Rule{Refused, "its name is in use",
 		"a server called {server} is there already, at {at}",
 		"choose another --name; if that server is lost: tend nodes remove its node, then join again"}
@@ -119,15 +123,15 @@ var (
 var Table = map[Command]map[State]Rule{
 	Join: {
 		Absent: {Effect: Joins}, Added: {Effect: Joins}, Joining: lostStore, Voting: lostStore, Leading: lostStore,
-		Down: lostStore, Only: held, Removed: {Effect: Joins}, External: takenOutside,
+		Down: lostStore, Only: thatOne, Removed: {Effect: Joins}, External: takenOutside,
 	},
 	JoinElsewhere: {
-		Absent: {Effect: Joins}, Added: busy, Joining: taken, Voting: taken, Leading: taken, Down: taken, Only: held,
+		Absent: {Effect: Joins}, Added: busy, Joining: taken, Voting: taken, Leading: taken, Down: taken, Only: takenByOne,
 		Removed: {Effect: Joins}, External: takenOutside,
 	},
 	JoinRenamed: {
 		Absent: {Effect: Joins}, Added: {Effect: Joins}, Joining: occupied, Voting: occupied, Leading: occupied,
-		Down: occupied, Only: held, Removed: {Effect: Joins}, External: {Effect: Joins},
+		Down: occupied, Only: occupiedByOne, Removed: {Effect: Joins}, External: {Effect: Joins},
 	},
 	Start: {
 		Absent: {Effect: Founds}, Added: {Effect: GoesOn}, Joining: {Effect: GoesOn}, Voting: {Effect: GoesOn},
