@@ -76,13 +76,12 @@ func TestAPollWhileAnApplyRunsLosesNoChange(t *testing.T) {
 func TestTheCommitOfAnApplySaysWhatItChanged(t *testing.T) {
 	inHarness(t, func(h *harness) {
 		changed := []api.SyncChange{{Object: web, Action: string(api.ActionCreated)}}
-		record := func(uid, revision string) {
-			h.write(records.NewTxn("apply").Put(records.SyncedKey("a"),
+		record := func(txn *records.Txn, uid, revision string) {
+			h.write(txn.Put(records.SyncedKey("a"),
 				api.Synced{UID: uid, Revision: revision, At: h.began, Changes: changed, More: 3}))
 		}
-		record("uid-a", "r2")
 		h.behave("/a", has("r2"), applies("r2", nil))
-		h.declare("a", "uid-a")
+		record(h.declaration("a", "uid-a", api.SyncSpec{Dir: "/a"}), "uid-a", "r2") // without its sync it would be dropped
 		synctest.Wait()
 		status := func() *api.SyncStatus {
 			stored, _ := h.view.Snapshot().Get(records.StatusKey(refTo("a")))
@@ -92,7 +91,7 @@ func TestTheCommitOfAnApplySaysWhatItChanged(t *testing.T) {
 			!got.AppliedAt.Equal(h.began) {
 			t.Errorf("%s, %+v", h.status("a"), got)
 		}
-		record("uid-b", "r9")
+		record(records.NewTxn("apply"), "uid-b", "r9")
 		if got := h.status("a"); got != "Applied r2" {
 			t.Errorf("of another sync: %s", got)
 		}

@@ -198,14 +198,19 @@ func (h *harness) declare(name, uid string) {
 
 func (h *harness) declareSpec(name, uid string, spec api.SyncSpec) {
 	h.Helper()
+	h.write(h.declaration(name, uid, spec))
+}
+
+func (h *harness) declaration(name, uid string, spec api.SyncSpec) *records.Txn {
+	h.Helper()
 	raw, err := json.Marshal(spec)
 	if err != nil {
 		h.Fatal(err)
 	}
 	ref := refTo(name)
-	h.write(records.NewTxn("test").Put(records.ObjectKey(ref),
+	return records.NewTxn("test").Put(records.ObjectKey(ref),
 		api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: name, Spec: raw,
-			Metadata: api.Metadata{UID: uid, Generation: 1}}))
+			Metadata: api.Metadata{UID: uid, Generation: 1}})
 }
 
 // status returns reason and revision of a sync.
