@@ -96,13 +96,13 @@ func (s *survivor) terminate() {
 }
 
 // litter puts a file, a folder, an empty file and a damaged copy of an existing file into every folder of the root but
-// etcd's own. It returns those that the server must report: the others lie in folders where anything may be.
+// etcd's own and the images'. It returns those that the server must report: the others lie in folders where anything may be.
 func (s *survivor) litter() (shown []string) {
 	s.t.Helper()
 	var folders []string
 	err := filepath.WalkDir(s.root, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && path == filepath.Join(s.root, "state", "member") {
-			return filepath.SkipDir // etcd's own
+		if err == nil && (path == filepath.Join(s.root, "state", "member") || path == filepath.Join(s.root, "images")) {
+			return filepath.SkipDir // etcd's own, and a person's: with other files in it an image is another one
 		}
 		if err == nil && entry.IsDir() {
 			folders = append(folders, path)
