@@ -100,9 +100,11 @@ func (s *survivor) terminate() {
 func (s *survivor) litter() (shown []string) {
 	s.t.Helper()
 	var folders []string
+	others := []string{filepath.Join(s.root, "state", "member"), // etcd's own
+		filepath.Join(s.root, "images")} // a person's: with other files in it an image is another one
 	err := filepath.WalkDir(s.root, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && (path == filepath.Join(s.root, "state", "member") || path == filepath.Join(s.root, "images")) {
-			return filepath.SkipDir // etcd's own, and a person's: with other files in it an image is another one
+		if err == nil && slices.Contains(others, path) {
+			return filepath.SkipDir
 		}
 		if err == nil && entry.IsDir() {
 			folders = append(folders, path)
