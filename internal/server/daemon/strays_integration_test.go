@@ -96,7 +96,8 @@ func (s *survivor) terminate() {
 }
 
 // litter puts a file, a folder, an empty file and a damaged copy of an existing file into every folder of the root but
-// etcd's own and the images'. It returns those that the server must report: the others lie in folders where anything may be.
+// etcd's own and the images'. It returns those that the server must report: the others lie in folders where anything
+// may be.
 func (s *survivor) litter() (shown []string) {
 	s.t.Helper()
 	var folders []string
